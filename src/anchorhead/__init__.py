@@ -1,0 +1,29 @@
+"""Functions as softmax-attention-only networks: weights computed, never trained, with their error.
+
+What is named here is the public interface. ``anchorhead.theorems``, ``anchorhead.forms`` and
+``anchorhead.heads`` hold the constructions; ``anchorhead.errors`` every error they raise.
+"""
+
+from anchorhead import errors, forms, heads, theorems
+from anchorhead.domain import Box, Interval
+from anchorhead.export import load
+from anchorhead.network import Attention, Head, Linear, Network, Size, Softmax, Term
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Attention",
+    "Box",
+    "Head",
+    "Interval",
+    "Linear",
+    "Network",
+    "Size",
+    "Softmax",
+    "Term",
+    "errors",
+    "forms",
+    "heads",
+    "load",
+    "theorems",
+]

@@ -1,0 +1,1 @@
+"""The paper's statements, measured: ``python -m anchorhead.reproduce`` prints the tables."""

@@ -1,0 +1,147 @@
+"""The first attention layer of theorems 3 and 4: every hidden neuron of a ReLU network at once.
+
+Over the box the neuron j takes values in [a_j, b_j] after its ReLU, so it is a_j + (b_j − a_j) times
+the unit ramp Range_[0,1] of z_j = (w_j·vec(X) + t_j − a_j)/(b_j − a_j). A linear map gathers z_j
+into row j; one multi-head layer, the same anchors for every row, turns it into the ramp.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from anchorhead.domain import Box
+from anchorhead.errors import InputError, SizeError, require_array
+from anchorhead.heads.anchors import Anchors, share
+from anchorhead.heads.uniform import sharpness, staircase_error, uniform
+from anchorhead.network import Attention, Head, Linear, Term
+from anchorhead.theorems.relu import ReLUNetwork
+
+__all__ = ["Neurons", "ramp_anchors", "ramp_error"]
+
+ROWS = 66
+"""The least number of rows of the first layer: 64 anchors and two sentinels a head.
+
+H heads of p/H anchors store 3p numbers in the rows and about 15 H² in their own matrices; √(15p)
+rows keep the second below the first.
+"""
+
+STRAY = 1e-9
+"""The weight that may stray from the right anchors, as in the first two theorems; a hundredth of the
+ramp's error where that is less."""
+
+MOST_ANCHORS = 2**22
+"""More anchors than this are refused: a uniform mesh is the wrong one for such an error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neurons:
+    """A ReLU network over a box, each neuron as a unit ramp: a + (b − a)·Range_[0,1](z)."""
+
+    relu: ReLUNetwork
+    box: Box
+
+    @classmethod
+    def of(cls, relu: Any, domain: Any) -> Neurons:
+        """Check what a user gave: a ReLU network, and a box or pairs for the entries of its input."""
+        if not isinstance(relu, ReLUNetwork):
+            raise InputError(
+                f"relu is a {type(relu).__name__} where a ReLUNetwork is needed; make one from a "
+                f"function with relu_approximator"
+            )
+        return cls(relu, Box.of(domain).reshape(relu.shape_in))
+
+    @cached_property
+    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Start a_j and width b_j − a_j of every neuron after its ReLU."""
+        low, high = self.relu.active_ranges(self.box)
+        return low, high - low
+
+    @property
+    def gains(self) -> np.ndarray:
+        """What the output takes of every unit ramp: C_oj (b_j − a_j), outputs × neurons."""
+        return self.relu.output_weights * self.ranges[1]
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """The output where every unit ramp is 0."""
+        return self.relu.output_weights @ self.ranges[0] + self.relu.output_offsets
+
+    @property
+    def amplification(self) -> float:
+        """max_o Σ_j |C_oj| (b_j − a_j): ramps wrong by η move no output by more than η times this."""
+        return float(np.abs(self.gains).sum(axis=1).max())
+
+    def output_ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Start and width of an interval that holds each output over the box."""
+        down = np.minimum(self.gains, 0).sum(axis=1)
+        up = np.maximum(self.gains, 0).sum(axis=1)
+        return self.offsets + down, up - down
+
+    def applies(self, X: np.ndarray) -> np.ndarray:
+        """For every token of the output, whether X lies in the box."""
+        inside = self.box.contains(require_array("X", X))
+        return np.broadcast_to(inside[..., None], (*inside.shape, self.relu.shape_out[0]))
+
+    def layers(self, anchors: Anchors, output: np.ndarray | None) -> tuple[Linear, Attention]:
+        """The gathering map and the attention layer; row j of the result is neuron j's unit ramp.
+
+        The columns are z_j − ½, a constant 1, and for each head the slope, the intercept and the
+        value of the anchor that the row holds for it.
+        """
+        n, d = self.relu.shape_in
+        hidden = self.relu.hidden
+        rows = max(hidden, ROWS, math.isqrt(15 * len(anchors)))
+        pieces = share(anchors, rows)
+        columns = 2 + 3 * len(pieces)
+        start, width = self.ranges
+        inverse = np.divide(1, width, out=np.zeros(hidden), where=width > 0)
+
+        constant = np.zeros((rows, columns))
+        constant[:hidden, 0] = (self.relu.hidden_offsets - start) * inverse - anchors.centre
+        constant[:, 1] = 1
+        held = [np.column_stack([piece.keys, piece.values]) for piece in pieces]
+        constant[:, 2:] = np.column_stack(held)
+
+        gather = (self.relu.hidden_weights * inverse[:, None]).reshape(hidden, n, d)
+        tokens = np.concatenate([gather, np.zeros((rows - hidden, n, d))])
+        to_first = np.eye(d)[:, :, None] * np.eye(1, columns)
+        terms = [Term(features=to_first[r], tokens=tokens[:, :, r]) for r in range(d)]
+
+        pick = np.eye(columns)
+        query = np.column_stack([pick[:, 0] / anchors.unit, pick[:, 1]])
+        heads = [
+            Head(
+                query=query, key=pick[:, at : at + 2], value=pick[:, at + 2 : at + 3], output=output
+            )
+            for at in range(2, columns, 3)
+        ]
+        gathered = Linear((n, d), (rows, columns), tuple(terms), constant)
+        return gathered, Attention(tuple(heads), keep=hidden)
+
+
+def ramp_anchors(error: float) -> Anchors:
+    """Uniform anchors for the unit ramp with ``ramp_error`` at most ``error``, as few as that takes."""
+    error = min(error, 1.0)
+    stray = min(STRAY, error / 100)
+    h = sharpness(stray / 8)
+    count = max(2, 1 + math.ceil(staircase_error(h) / (error - stray)))
+    if count > MOST_ANCHORS:
+        raise SizeError(
+            f"error needs {count:,} uniform anchors (at most {MOST_ANCHORS:,} are made); "
+            f"ask for a larger error or a smaller domain"
+        )
+    return uniform(0.0, 1.0, count, h)
+
+
+def ramp_error(anchors: Anchors, shared: bool) -> float:
+    """A bound for the unit ramp by these uniform anchors, in one head or ``shared`` among several.
+
+    (½ + tail(h, 1))Δ for the whole head; sharing adds at most 8.16 e^{−h}, as in ``multi_head``.
+    """
+    h = float(-anchors.intercepts[0] / ((len(anchors) - 1) / 2) ** 2)
+    return staircase_error(h) * anchors.unit + (8.16 * math.exp(-h) if shared else 0.0)
