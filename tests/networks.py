@@ -67,7 +67,7 @@ def random_linear(rng, shape_in, shape_out, terms):
 
 
 @st.composite
-def networks(draw, masks=("all", "self", "anchors")):
+def networks(draw, masks=("all", "self", "anchors"), causal=None, least=0):
     """(network, input): two or three layers with any heads, masks, residuals and kept rows."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     shape = (draw(st.integers(1, 6)), draw(st.integers(1, 4)))
@@ -84,8 +84,8 @@ def networks(draw, masks=("all", "self", "anchors")):
                 after[1],
                 out,
                 draw(st.sampled_from(masks)),
-                draw(st.booleans()),
-                draw(st.integers(0, 5)),
+                draw(st.booleans()) if causal is None else causal,
+                draw(st.integers(least, 5)),
                 draw(st.booleans()),
             )
             for _ in range(draw(st.integers(1, 3)))

@@ -5,7 +5,7 @@ import pytest
 
 from anchorhead import Attention, Head, Linear, Network, Softmax, Term
 from anchorhead.errors import InputError, ShapeError
-from anchorhead.network import Layer, constant_image
+from anchorhead.layers import Layer, constant_image
 
 EYE = np.eye(2)
 

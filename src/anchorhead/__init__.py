@@ -7,7 +7,8 @@ What is named here is the public interface. ``anchorhead.theorems``, ``anchorhea
 from anchorhead import errors, forms, heads, theorems
 from anchorhead.domain import Box, Interval
 from anchorhead.export import load
-from anchorhead.network import Attention, Head, Linear, Network, Size, Softmax, Term
+from anchorhead.layers import Attention, Head, Linear, Softmax, Term
+from anchorhead.network import Network, Size
 
 __version__ = "0.1.0"
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from anchorhead import Box
 from anchorhead.errors import InputError, ShapeError, SizeError
-from anchorhead.theorems import approximator, relu_approximator
+from anchorhead.theorems import approximator, relu_approximator, smoothing
 from anchorhead.theorems.ridges import Ridges, primitive_directions
 
 
@@ -65,7 +65,7 @@ def test_the_classical_construction_needs_no_luck(name, error, monkeypatch):
 
 @given(st.integers(1, 40))
 def test_the_kernel_is_positive_with_the_moment_it_should_have(degree):
-    rho = approximator._kernel(degree)
+    rho = smoothing._kernel(degree)
     t = np.linspace(-np.pi, np.pi, 2001)
     kernel = rho[0] + 2 * (rho[1:, None] * np.cos(np.outer(np.arange(1, degree + 1), t))).sum(0)
     assert rho[0] == pytest.approx(1)
@@ -126,6 +126,14 @@ def test_a_function_of_one_array_is_wrapped():
 
     relu = relu_approximator(one, [(0, 1), (0, 1)], 0.1, lipschitz(1))
     assert abs(relu(np.array([[0.3], [0.8]]))[0, 0] - 0.8) <= 0.1
+
+
+def test_a_function_that_only_seems_to_take_batches_is_wrapped():
+    def sort_tokens(X):
+        return np.sort(X, axis=0)
+
+    relu = relu_approximator(sort_tokens, [(0, 1), (0, 1)], 0.1, lipschitz(1))
+    assert distance(relu, lambda X: np.sort(X, axis=-2), Box.cube(0, 1, (2, 1))) <= 0.1
 
 
 def test_it_says_what_it_would_need():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from anchorhead.errors import InputError, PrecisionError, ShapeError
 from anchorhead.heads.anchors import sharing_error
 from anchorhead.heads.uniform import sharpness, tail
-from anchorhead.network import Linear
+from anchorhead.layers import Linear
 from anchorhead.reproduce.rates import multi_head_rate, single_head_rate
 from anchorhead.theorems import multi_head, single_head
 from anchorhead.theorems.ramps import BAND, Ramps

@@ -22,7 +22,8 @@ from safetensors.numpy import load as parse_weights
 from safetensors.numpy import save as serialize_weights
 
 from anchorhead.errors import AnchorheadError, FileError
-from anchorhead.network import Attention, Head, Linear, Network, Softmax, Term
+from anchorhead.layers import Attention, Head, Linear, Softmax, Term
+from anchorhead.network import Network
 
 __all__ = ["load", "save"]
 

@@ -19,7 +19,8 @@ from anchorhead.forms.pairs import (
 )
 from anchorhead.forms.prefix import to_prefix
 from anchorhead.heads.anchors import Anchors, merge, share, sharing_error
-from anchorhead.network import Attention, Head, Layer, Linear, Network
+from anchorhead.layers import Attention, Head, Layer, Linear
+from anchorhead.network import Network
 
 __all__ = ["to_heads"]
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from anchorhead.errors import FormError
-from anchorhead.network import Attention, Head, Layer, Linear, Network, Term
+from anchorhead.layers import Attention, Head, Layer, Linear, Term
+from anchorhead.network import Network
 
 __all__ = ["added_columns", "held_rows", "map_pairs", "reading", "rejoined", "require_rows"]
 

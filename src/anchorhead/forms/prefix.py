@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from anchorhead.forms.pairs import map_pairs
-from anchorhead.network import Attention, Head, Layer, Linear, Network, constant_image
+from anchorhead.layers import Attention, Head, Layer, Linear, constant_image
+from anchorhead.network import Network
 
 __all__ = ["to_prefix"]
 

@@ -17,7 +17,8 @@ from anchorhead.forms.pairs import (
     require_rows,
 )
 from anchorhead.forms.prefix import to_prefix
-from anchorhead.network import Attention, Head, Layer, Linear, Network
+from anchorhead.layers import Attention, Head, Layer, Linear
+from anchorhead.network import Network
 
 __all__ = ["to_sequence"]
 

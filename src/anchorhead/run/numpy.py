@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from anchorhead.errors import PrecisionError
-from anchorhead.network import Attention, Head, Linear, Network, Softmax, Term
+from anchorhead.layers import Attention, Head, Linear, Softmax, Term
+from anchorhead.network import Network
 
 __all__ = ["evaluate"]
 

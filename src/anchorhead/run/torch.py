@@ -13,7 +13,8 @@ from itertools import chain
 import numpy as np
 
 from anchorhead.errors import InputError, MissingExtraError, PrecisionError
-from anchorhead.network import Attention, Head, Layer, Linear, Network, Term
+from anchorhead.layers import Attention, Head, Layer, Linear, Term
+from anchorhead.network import Network
 from anchorhead.run import require_input_shape
 from anchorhead.run.numpy import SCORES, entries_per_input
 

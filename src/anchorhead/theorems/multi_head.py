@@ -8,7 +8,8 @@ import numpy as np
 
 from anchorhead.errors import ShapeError, require_array, require_integer
 from anchorhead.heads.anchors import share
-from anchorhead.network import Attention, Head, Linear, Network, Term
+from anchorhead.layers import Attention, Head, Linear, Term
+from anchorhead.network import Network
 from anchorhead.theorems.construction import Construction
 from anchorhead.theorems.ramps import Ramps
 

@@ -18,7 +18,7 @@ from anchorhead.domain import Box
 from anchorhead.errors import InputError, SizeError, require_array
 from anchorhead.heads.anchors import Anchors, share
 from anchorhead.heads.uniform import sharpness, staircase_error, uniform
-from anchorhead.network import Attention, Head, Linear, Term
+from anchorhead.layers import Attention, Head, Linear, Term
 from anchorhead.theorems.relu import ReLUNetwork
 
 __all__ = ["Neurons", "ramp_anchors", "ramp_error"]

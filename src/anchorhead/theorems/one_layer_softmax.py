@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from anchorhead.errors import require_positive
-from anchorhead.network import Linear, Network, Softmax, Term
+from anchorhead.layers import Linear, Softmax, Term
+from anchorhead.network import Network
 from anchorhead.theorems.construction import Construction
 from anchorhead.theorems.neurons import Neurons, ramp_anchors, ramp_error
 from anchorhead.theorems.relu import ReLUNetwork

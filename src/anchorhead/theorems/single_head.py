@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from anchorhead.errors import require_integer
-from anchorhead.network import Attention, Head, Linear, Network, Term
+from anchorhead.layers import Attention, Head, Linear, Term
+from anchorhead.network import Network
 from anchorhead.theorems.construction import Construction
 from anchorhead.theorems.ramps import Ramps
 
