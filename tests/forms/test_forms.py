@@ -150,6 +150,13 @@ def test_what_cannot_be_is_said(form, network, says):
         form(network)
 
 
+def test_anchors_that_the_input_does_not_reach_are_one():
+    first = Linear((4, 2), (4, 2), (), np.ones((1, 2)))
+    network = Network((first, Attention((anchored(MANY, np.arange(9.0)[:, None]),))))
+    assert len(heads_of(to_heads(network))) == 1
+    np.testing.assert_allclose(to_heads(network)(np.zeros((4, 2))), network(np.zeros((4, 2))))
+
+
 def test_agreement_is_checked(constructions):
     with pytest.raises(InputError, match="agreement"):
         to_heads(constructions["single_head"][0].network, agreement=0)

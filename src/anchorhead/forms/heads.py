@@ -115,7 +115,7 @@ def _on_one_variable(name: str, before: Linear, head: Head) -> tuple[Head, Ancho
             f"{name} has {head.anchors} anchors in several variables, more than its tokens can "
             f"hold in one head; use to_sequence"
         )
-    direction = right[0] @ basis
+    direction = right[0] @ basis if len(basis) else np.zeros(head.query.shape[1])
     resting = constant[0] - basis.T @ (basis @ constant[0])
     slopes, intercepts = keys @ direction, keys @ resting
     order = np.argsort(slopes, kind="stable")
