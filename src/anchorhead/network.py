@@ -109,12 +109,14 @@ class Network:
             shape = after
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
         table = ("  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)) for row in rows)
-        title = (
-            f"Network {_written(self.shape_in)} → {_written(self.shape_out)}: "
-            f"{size.layers} nonlinear layers, {size.heads} heads, {size.anchors} anchors, "
-            f"{size.parameters:,} parameters, largest weight {size.largest_weight:.3g}"
-        )
-        return "\n".join([title, *(row.rstrip() for row in table)])
+        softmaxes = sum(isinstance(layer, Softmax) for layer in self.layers)
+        parts = [_counted(size.layers - softmaxes, "attention layer")]
+        parts += [_counted(softmaxes, "plain softmax")] if softmaxes else []
+        parts += [_counted(size.heads, "head"), _counted(size.anchors, "anchor")]
+        parts += [_counted(size.parameters, "parameter")]
+        parts += [f"largest weight {size.largest_weight:.3g}"]
+        title = f"Network {_written(self.shape_in)} → {_written(self.shape_out)}: "
+        return "\n".join([title + ", ".join(parts), *(row.rstrip() for row in table)])
 
     __repr__ = __str__
 
@@ -176,19 +178,23 @@ def _written(shape: Shape) -> str:
     return f"{'n' if shape[0] is None else shape[0]}×{shape[1]}"
 
 
+def _counted(number: int, noun: str) -> str:
+    plural = "" if number == 1 else "es" if noun.endswith("x") else "s"
+    return f"{number:,} {noun}{plural}"
+
+
 def _detail(layer: Layer) -> str:
     """One line on what a layer is made of."""
     if isinstance(layer, Linear):
-        count = len(layer.terms)
-        terms = f"{count} term{'s' if count != 1 else ''}"
+        terms = _counted(len(layer.terms), "term")
         return terms if layer.constant is None else f"{terms} and a constant"
     if isinstance(layer, Attention):
-        count, anchors = len(layer.heads), sum(head.anchors for head in layer.heads)
+        anchors = sum(head.anchors for head in layer.heads)
         seen = sorted({head.sees for head in layer.heads})
-        parts = [f"{count} head{'s' if count != 1 else ''} seeing {' or '.join(seen)}"]
-        parts += [f"{anchors} prefix anchors"] if anchors else []
+        parts = [f"{_counted(len(layer.heads), 'head')} seeing {' or '.join(seen)}"]
+        parts += [_counted(anchors, "prefix anchor")] if anchors else []
         parts += ["causal"] if any(head.causal for head in layer.heads) else []
         parts += ["residual"] if layer.residual else []
-        parts += [f"{layer.keep} rows kept"] if layer.keep else []
+        parts += [f"{_counted(layer.keep, 'row')} kept"] if layer.keep else []
         return ", ".join(parts)
     return "softmax of each row"

@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +5,7 @@ from hypothesis import given
 from anchorhead import Attention, Head, Linear, Network, Softmax
 from anchorhead.errors import InputError, PrecisionError, ShapeError
 from anchorhead.run import numpy as reference
+from memory import measured
 from networks import networks
 
 
@@ -138,37 +136,31 @@ def test_overflow_is_told(constructions):
         construction.network(X * 1e306)
 
 
-MEMORY = """
-import resource, sys
+PREPARE = """
 import numpy as np
-import anchorhead
-from anchorhead.heads import uniform
 from anchorhead import Attention, Head, Linear, Network, Term
+from anchorhead.heads import uniform
 
-kind, n, p = sys.argv[1], 100_000, 64
-a = uniform(-1.0, 1.0, p, h=20.0)
+a = uniform(-1.0, 1.0, 64, h=20.0)
 to_query = Linear((None, 1), (None, 2), (Term(features=[[1 / a.unit, 0.0]]),),
                   [[-a.centre / a.unit, 1.0]])
 head = Head(query=np.eye(2), anchor_keys=a.keys, anchor_values=a.values, sees="anchors")
 network = Network((to_query, Attention((head,))))
-X = np.linspace(-2, 2, n)[:, None]
-if kind == "torch":
+X = np.linspace(-2, 2, 100_000)[:, None]
+if sys.argv[1] == "torch":
     import torch
     X = torch.tensor(X)
-base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+network(X[:10])
+"""
+
+RUN = """
 Y = np.asarray(network(X))
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-assert np.abs(Y - np.clip(np.asarray(X), -1, 1)).max() < 2 / p
-print(peak, peak - base)
+assert np.abs(Y - np.clip(np.asarray(X), -1, 1)).max() < 2 / 64
 """
 
 
-@pytest.mark.parametrize("kind", ["numpy", "torch"])
-def test_a_hundred_thousand_tokens_stay_under_one_gibibyte(kind):
-    done = subprocess.run(
-        [sys.executable, "-c", MEMORY, kind], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    peak, grown = (int(part) for part in done.stdout.split())
-    assert peak < 2**20, "kilobytes in all"
-    assert grown < 2**18, "kilobytes for the run itself"
+@pytest.mark.parametrize("runner", ["numpy", "torch"])
+def test_a_hundred_thousand_tokens_stay_under_one_gibibyte(runner):
+    whole, added = measured(PREPARE, RUN, runner)
+    assert whole < 1024
+    assert added < 40, "MiB; the n×p scores alone would be 49"

@@ -1,6 +1,4 @@
 import gc
-import subprocess
-import sys
 import weakref
 
 import numpy as np
@@ -11,6 +9,7 @@ from hypothesis import given
 from anchorhead import Attention, Head, Network
 from anchorhead.errors import InputError, PrecisionError, ShapeError
 from anchorhead.run import torch as fast
+from memory import measured
 from networks import networks
 
 
@@ -137,26 +136,22 @@ def test_a_network_and_its_modules_go_together():
     assert gone() is None
 
 
-MEMORY = """
-import resource, torch
+PREPARE = """
+import torch
 from anchorhead.forms import to_prefix
 from anchorhead.reproduce.sequences import random_relu
 from anchorhead.theorems import one_layer_softmax
 
-net = to_prefix(one_layer_softmax(random_relu(50, 10, 10, 0), [(-1, 1)] * 500, 0.1).network)
+network = one_layer_softmax(random_relu(50, 10, 10, 0), [(-1, 1)] * 500, 0.1).network
+network = to_prefix(network)
 X = torch.rand(2000, 50, 10, dtype=torch.float64)
-net(X[:20])
-base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-net(X)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)
+network(X[:20])
 """
 
 
 def test_memory_does_not_grow_with_the_batch():
-    done = subprocess.run(
-        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout) < 2**18, "kilobytes for a batch whose result is 8 MB"
+    _, added = measured(PREPARE, "network(X)")
+    assert added < 100, "MiB; the result is 8"
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,8 @@ class _Stack(_Weights):
 
     def _mix_lightly(self, Q: Tensor, K: Tensor | None, V: Tensor, start: int) -> Tensor:
         """As ``_mix``, but scores that gradients need are computed anew instead of kept."""
-        if not torch.is_grad_enabled():
+        read = (Q, K, V, self.anchor_keys, self.anchor_values, self.output)
+        if not (torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in read)):
             return self._mix(Q, K, V, start)
         mixed = checkpoint(self._mix, Q, K, V, start, use_reentrant=False)
         assert isinstance(mixed, Tensor)

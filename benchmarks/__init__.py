@@ -1,0 +1,1 @@
+"""Comparisons that take too long for the tests: ``make bench`` writes them to docs/benchmarks.md."""
