@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, settings
 
 from anchorhead.theorems import multi_head, one_layer_softmax, single_head, two_layers
@@ -15,6 +16,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("fixed")
+
+torch.set_num_threads(1)  # the tests themselves share the cores among processes
 
 
 def theorem_constructions():

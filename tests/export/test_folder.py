@@ -135,6 +135,16 @@ def test_weights_of_another_network(tmp_path, saved, constructions):
     refuses(place, "cannot be read")
 
 
+def test_a_changed_description_that_makes_sense(saved):
+    _, place = saved
+    file = place / "network.json"
+    description = json.loads(file.read_text())
+    assert description["layers"][1]["keep"] == 7
+    description["layers"][1]["keep"] = None
+    file.write_text(json.dumps(description))
+    refuses(place, "was changed")
+
+
 def resigned(place, change):
     """Edit the JSON and sign it again, as somebody who knows the format could."""
     description = json.loads((place / "network.json").read_text())

@@ -1,5 +1,7 @@
 """One law for every form: it is the same function. And what each refuses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -155,6 +157,22 @@ def test_anchors_that_the_input_does_not_reach_are_one():
     network = Network((first, Attention((anchored(MANY, np.arange(9.0)[:, None]),))))
     assert len(heads_of(to_heads(network))) == 1
     np.testing.assert_allclose(to_heads(network)(np.zeros((4, 2))), network(np.zeros((4, 2))))
+
+
+def test_a_query_that_reads_nothing():
+    values = np.arange(9.0)[:, None]
+    blind = Head(query=np.zeros((2, 2)), anchor_keys=MANY, anchor_values=values, sees="anchors")
+    network = after_identity(blind)
+    for form in FORMS:
+        np.testing.assert_allclose(form(network)(np.ones((4, 2))), np.full((4, 1), 4.0))
+
+
+def test_constants_that_differ_from_token_to_token_are_variables_too():
+    first = Linear((4, 2), (4, 2), (), np.random.default_rng(2).normal(size=(4, 2)))
+    network = Network((first, Attention((anchored(MANY, np.arange(9.0)[:, None]),))))
+    assert "several variables" in refusal(to_heads, network)
+    flat = Network((replace(first, constant=first.constant * [1, 0]), network.layers[1]))
+    assert "can share its 9 anchors" in refusal(to_heads, flat)
 
 
 def test_agreement_is_checked(constructions):

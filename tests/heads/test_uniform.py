@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anchorhead.errors import PrecisionError
+from anchorhead.errors import InputError, PrecisionError
 from anchorhead.heads.uniform import (
     SOFTEST,
     cell,
@@ -83,6 +83,15 @@ def test_nearest_and_cell():
     assert index.tolist() == [0, 0, 0, 1, 1, 1, 1]
     np.testing.assert_allclose(distance[1:6], [0.5, 0.02, 0.5, 0.02, 0.5])
     assert (distance[[0, -1]] > 0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [((1.0, 0.0, 3, 4.0), "low"), ((0.0, 1.0, 0, 4.0), "count"), ((0.0, 1.0, 3, 0.0), "h is")],
+)
+def test_bad_input_is_named(arguments, says):
+    with pytest.raises(InputError, match=says):
+        uniform(*arguments)
 
 
 def test_anchors_too_close_for_float64_are_refused():

@@ -108,15 +108,20 @@ def test_primitive_directions_name_each_line_once():
     )
 
 
-def test_a_wrong_modulus_is_what_makes_a_wrong_bound():
-    """The check relies on the modulus: with a true one the spike below could not hide."""
+def test_what_hides_from_the_fit_does_not_hide_from_the_proof():
+    """A spike between the points of the fitting grid, which the modulus admits."""
+    side = int(np.sqrt(approximator.FIT_POINTS))
+    centre = (side // 2 + 0.5) / (side - 1)
 
     def spike(X):
-        return np.maximum(0, 1 - 40 * np.abs(X - 0.123))
+        away = np.abs(X - centre).max(axis=(-1, -2), keepdims=True)
+        return np.maximum(0, 0.5 - 200 * away)
 
-    box = Box.cube(0, 1, (1, 1))
-    relu = relu_approximator(spike, box, 0.1, lipschitz(40))
-    assert distance(relu, spike, box, 100_000) <= 0.1
+    ticks = np.linspace(0, 1, side)
+    grid = np.stack(np.meshgrid(ticks, ticks), axis=-1)[..., None]
+    assert not spike(grid).any()
+    with pytest.raises(SizeError):
+        relu_approximator(spike, Box.cube(0, 1, (2, 1)), 0.1, lipschitz(200))
 
 
 def test_a_function_of_one_array_is_wrapped():

@@ -32,6 +32,7 @@ class Anchors:
     def __post_init__(self):
         for name, dimensions in (("slopes", 1), ("intercepts", 1), ("values", 2)):
             array = require_array(name, getattr(self, name), dimensions=dimensions)
+            array.setflags(write=False)
             object.__setattr__(self, name, array)
         count = len(self.slopes)
         require_shape("intercepts", self.intercepts, (count,), "one for each slope")

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from anchorhead.errors import PrecisionError
+from anchorhead.errors import PrecisionError, require_integer, require_positive, require_range
 from anchorhead.heads.anchors import Anchors
 
 __all__ = [
@@ -84,6 +84,9 @@ def uniform(
 
     With all slots alike the head approximates clip(y, low, high) within (½ + tail(h, 1)) Δ.
     """
+    low, high = require_range(low, high)
+    count = require_integer("count", count, least=1)
+    h = require_positive("h", h)
     delta = spacing(low, high, count)
     if delta < 2.0**10 * np.spacing(max(abs(low), abs(high))):
         raise PrecisionError(
