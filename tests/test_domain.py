@@ -57,6 +57,24 @@ def test_box_refuses_other_shapes():
         Box(np.zeros(2), np.ones(3))
 
 
+def test_box_methods_check_their_arguments():
+    box = Box.cube(0, 1, (2, 2))
+    for call in (
+        lambda: box.sample(0, seed=0),
+        lambda: box.sample(3, seed=-1),
+        lambda: box.contains(np.zeros((3, 2))),
+        lambda: box.contains(0.5),
+        lambda: box.contains("x"),
+        lambda: box.reshape(None),
+        lambda: box.reshape((2.0, 2)),
+        lambda: Box.cube(0, 1, (-1,)),
+        lambda: Box.cube(0, 1, None),
+        lambda: Box(0.0, 1.0),
+    ):
+        with pytest.raises(InputError):
+            call()
+
+
 def test_box_is_frozen():
     with pytest.raises(ValueError, match="read-only"):
         Box.cube(0, 1, (2,)).low[0] = 5

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 
 from anchorhead import errors
 from anchorhead.errors import (
@@ -31,6 +32,10 @@ from anchorhead.errors import (
         ([1.0, np.nan], r"weights\[1\] is nan"),
         ([[1.0, -np.inf]], r"weights\[0, 1\] is -inf"),
         (np.nan, "weights is nan"),
+        (np.ma.masked_array([1.0, 2.0], [0, 1]), "masked"),
+        ([10**400], "real numbers"),
+        (torch.ones(2, requires_grad=True), "real numbers"),
+        (torch.ones(2, dtype=torch.int32), "int32"),
     ],
 )
 def test_array_refuses(value, says):
@@ -63,7 +68,7 @@ def test_integer_takes_numpy_integers():
     assert require_integer("heads", np.int64(3), least=3) == 3
 
 
-@pytest.mark.parametrize("value", [np.inf, np.nan, "x", None])
+@pytest.mark.parametrize("value", [np.inf, np.nan, "x", "1", b"1", True, None, 10**400])
 def test_number_refuses(value):
     with pytest.raises(InputError, match="error"):
         require_number("error", value)

@@ -21,7 +21,7 @@ def anchored(**changes):
 
 def test_attention_only_is_a_property_of_the_type():
     assert set(get_args(Layer)) == {Linear, Attention, Softmax}
-    with pytest.raises(InputError, match="use Linear, Attention or Softmax"):
+    with pytest.raises(InputError, match="use Linear or Attention or Softmax"):
         Network((Linear((2, 2), (2, 2), (Term(),)), np.tanh))
 
 
@@ -35,8 +35,8 @@ def test_attention_only_is_a_property_of_the_type():
         (lambda: Linear((2, 3), (2, 3), (), np.ones((3, 3))), "constant"),
         (lambda: Linear((None, 3), (2, 3), ()), "either both"),
         (lambda: Linear((None, 3), (None, 3), (Term(scale=np.ones((1, 3))),)), "fixed number"),
-        (lambda: Linear((0, 3), (2, 3), ()), "rows in is 0"),
-        (lambda: Linear((2, 3), (2, 0), ()), "width out is 0"),
+        (lambda: Linear((0, 3), (2, 3), ()), r"shape_in\[0\] is 0"),
+        (lambda: Linear((2, 3), (2, 0), ()), r"shape_out\[1\] is 0"),
         (lambda: Linear((2, 3), (2, 3), (Term(features=np.ones(3)),)), "2 dimensions"),
         (lambda: Term(features=np.array([[1]])), "int64"),
         (lambda: Term(features=[[np.inf]]), "inf"),
@@ -55,6 +55,18 @@ def test_attention_only_is_a_property_of_the_type():
         (lambda: Attention((head(), anchored())), r"heads\[1\] writes 1"),
         (lambda: Attention((anchored(),), residual=True), "residual"),
         (lambda: Attention((head(),), keep=0), "keep is 0"),
+        (lambda: head(causal="no"), "True or False"),
+        (lambda: Head(query=None), "query is missing"),
+        (lambda: head(sees=EYE), "'all', 'self' or 'anchors'"),
+        (lambda: Attention((head(),), residual="no"), "True or False"),
+        (lambda: Attention(head()), "give a tuple"),
+        (lambda: Attention((3,)), r"heads\[0\] is a int; use Head"),
+        (lambda: Linear(None, (2, 2), ()), "shape_in is None"),
+        (lambda: Linear((2,), (2, 2), ()), "shape_in"),
+        (lambda: Linear((2, 2), (2, 2), Term()), "give a tuple"),
+        (lambda: Linear((2, 2), (2, 2), (EYE,)), r"terms\[0\] is a ndarray; use Term"),
+        (lambda: Network(None), "give a tuple"),
+        (lambda: Network((Term(),)), r"layers\[0\] is a Term"),
         (lambda: Network(()), "at least one layer"),
         (lambda: Network((Softmax(),)), "Softmax of unknown width"),
         (

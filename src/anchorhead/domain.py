@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from anchorhead.errors import InputError, ShapeError, require_array, require_range
+from anchorhead.errors import (
+    InputError,
+    ShapeError,
+    require_array,
+    require_integer,
+    require_range,
+    require_sizes,
+)
 
 __all__ = ["Box", "Interval"]
 
@@ -42,9 +50,10 @@ class Box:
 
     def __post_init__(self):
         low, high = require_array("low", self.low), require_array("high", self.high)
-        if low.shape != high.shape:
+        if low.ndim == 0 or low.shape != high.shape:
             raise ShapeError(
-                f"low has shape {low.shape} and high {high.shape}; give both the same shape"
+                f"low has shape {low.shape} and high {high.shape}; give both the same "
+                f"shape, of one dimension or more"
             )
         if (low > high).any():
             place = tuple(int(i) for i in np.argwhere(low > high)[0])
@@ -76,6 +85,7 @@ class Box:
     def cube(cls, low: float, high: float, shape: tuple[int, ...]) -> Box:
         """The box whose every entry, in an array of this ``shape``, lies in [low, high]."""
         low, high = require_range(low, high)
+        shape = require_sizes("shape", shape)
         return cls(np.full(shape, low), np.full(shape, high))
 
     @property
@@ -85,21 +95,26 @@ class Box:
 
     def reshape(self, shape: tuple[int, ...]) -> Box:
         """The same bounds on the same entries, in row-major order, of arrays of another shape."""
-        if self.low.size != np.prod(shape):
+        shape = require_sizes("shape", shape)
+        if self.low.size != math.prod(shape):
             raise ShapeError(
-                f"domain bounds {self.low.size} entries where {shape} has {int(np.prod(shape))}; "
+                f"domain bounds {self.low.size} entries where {shape} has {math.prod(shape)}; "
                 f"give one pair (low, high) for each entry"
             )
         return Box(self.low.reshape(shape), self.high.reshape(shape))
 
     def contains(self, X: np.ndarray) -> np.ndarray:
         """Whether X (any leading batch dimensions) lies in the box: one truth value an array."""
+        X = require_array("X", X)
+        if X.shape[max(X.ndim - self.low.ndim, 0) :] != self.shape:
+            raise ShapeError(f"X has shape {X.shape} where (…, {str(self.shape)[1:-1]}) is needed")
         inside = (self.low <= X) & (self.high >= X)
         return np.asarray(inside.all(axis=tuple(range(-self.low.ndim, 0))))
 
     def sample(self, count: int, seed: int) -> np.ndarray:
         """``count`` arrays drawn uniformly from the box."""
-        rng = np.random.default_rng(seed)
+        count = require_integer("count", count, least=1)
+        rng = np.random.default_rng(require_integer("seed", seed, least=0))
         return rng.uniform(self.low, self.high, (count, *self.shape))
 
     def __str__(self) -> str:

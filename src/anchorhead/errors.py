@@ -22,12 +22,14 @@ __all__ = [
     "ShapeError",
     "SizeError",
     "require_array",
+    "require_flag",
     "require_fraction",
     "require_integer",
     "require_number",
     "require_positive",
     "require_range",
     "require_shape",
+    "require_sizes",
 ]
 
 
@@ -75,21 +77,21 @@ def require_array(name: str, value: Any, *, dimensions: int | None = None) -> np
     Plain Python numbers and nested lists are converted; an array of integers, booleans or complex
     numbers is refused, because it is more often a mistake than a wish.
     """
-    if hasattr(value, "dtype") and not isinstance(value, np.ndarray):
-        value = np.asarray(value)
-    if isinstance(value, np.ndarray) and value.dtype.kind in "iub":
-        raise InputError(
-            f"{name} holds {value.dtype} numbers where floats are needed; pass {name}.astype(float)"
-        )
+    if np.ma.isMaskedArray(value):
+        raise InputError(f"{name} is a masked array; fill its gaps and pass a plain array")
     try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiub":
+        given = np.asarray(value)
+        if given.dtype.kind not in "fiub":
             raise TypeError
-        array = array.astype(np.float64)
-    except (TypeError, ValueError):
+        array = given.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
         raise InputError(
             f"{name} is not an array of real numbers; pass a NumPy array of floats"
         ) from None
+    if hasattr(value, "dtype") and given.dtype.kind in "iub":
+        raise InputError(
+            f"{name} holds {given.dtype} numbers where floats are needed; pass {name}.astype(float)"
+        )
     if dimensions is not None and array.ndim != dimensions:
         raise ShapeError(
             f"{name} has shape {array.shape} where an array of {dimensions} dimensions is needed; "
@@ -110,6 +112,13 @@ def require_shape(name: str, array: np.ndarray, shape: tuple[int | None, ...], r
         raise ShapeError(f"{name} has shape {array.shape} where {shape} is needed ({reason})")
 
 
+def require_sizes(name: str, value: Any) -> tuple[int, ...]:
+    """A tuple of whole numbers of at least 1, the shape of an array."""
+    if not isinstance(value, tuple | list):
+        raise ShapeError(f"{name} is {value!r} where a tuple of whole numbers is needed")
+    return tuple(require_integer(name, number, least=1) for number in value)
+
+
 def require_integer(name: str, value: Any, *, least: int, reason: str = "") -> int:
     """An integer that is at least ``least``; ``reason`` says why it must be."""
     try:
@@ -124,12 +133,23 @@ def require_integer(name: str, value: Any, *, least: int, reason: str = "") -> i
     return number
 
 
+def require_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} is {value!r} where True or False is needed")
+    return bool(value)
+
+
 def require_number(name: str, value: Any) -> float:
     """One finite real number as a float."""
     try:
+        if isinstance(value, str | bytes | bool):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise InputError(f"{name} is {value!r} where a number is needed") from None
+    except OverflowError:
+        raise InputError(f"{name} is beyond float64; give a smaller number") from None
     if not math.isfinite(number):
         raise InputError(f"{name} is {number} where a finite number is needed")
     return number

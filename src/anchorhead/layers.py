@@ -8,11 +8,18 @@ the object that holds them is made. How layers are run is written in ``anchorhea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from anchorhead.errors import InputError, ShapeError, require_array, require_integer, require_shape
+from anchorhead.errors import (
+    InputError,
+    ShapeError,
+    require_array,
+    require_flag,
+    require_integer,
+    require_shape,
+)
 
 __all__ = [
     "Attention",
@@ -23,6 +30,7 @@ __all__ = [
     "Softmax",
     "Term",
     "constant_image",
+    "require_parts",
 ]
 
 Shape: TypeAlias = tuple[int | None, int]
@@ -41,6 +49,27 @@ class _Frozen:
                 array = require_array(name, value, dimensions=number)
                 array.setflags(write=False)
                 object.__setattr__(self, name, array)
+
+
+def require_parts(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
+    """The given things as a tuple, if each is of this kind (a class or a union of classes)."""
+    try:
+        parts = tuple(given)
+    except TypeError:
+        raise InputError(f"{name} is a {type(given).__name__}; give a tuple") from None
+    for number, part in enumerate(parts):
+        if not isinstance(part, kind):
+            named = " or ".join(each.__name__ for each in get_args(kind) or (kind,))
+            raise InputError(f"{name}[{number}] is a {type(part).__name__}; use {named}")
+    return parts
+
+
+def _checked_shape(name: str, shape: Any) -> Shape:
+    """Tokens (None for any number) and features, as plain integers."""
+    if not isinstance(shape, tuple | list) or len(shape) != 2:
+        raise ShapeError(f"{name} is {shape!r} where a pair (tokens, features) is needed")
+    rows = None if shape[0] is None else require_integer(f"{name}[0]", shape[0], least=1)
+    return rows, require_integer(f"{name}[1]", shape[1], least=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +105,11 @@ class Linear(_Frozen):
     constant: np.ndarray | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "terms", tuple(self.terms))
+        object.__setattr__(self, "terms", require_parts("terms", self.terms, Term))
         self._freeze(constant=2)
-        (rows_in, width_in), (rows_out, width_out) = self.shape_in, self.shape_out
-        for name, number in (("width in", width_in), ("width out", width_out)):
-            require_integer(name, number, least=1)
-        for name, number in (("rows in", rows_in), ("rows out", rows_out)):
-            if number is not None:
-                require_integer(name, number, least=1)
+        for name in ("shape_in", "shape_out"):
+            object.__setattr__(self, name, _checked_shape(name, getattr(self, name)))
+        rows_in, (rows_out, width_out) = self.shape_in[0], self.shape_out
         if (rows_in is None) != (rows_out is None):
             raise ShapeError(
                 f"a linear map takes {self.shape_in} to {self.shape_out}; "
@@ -139,8 +165,11 @@ class Head(_Frozen):
     causal: bool = False
 
     def __post_init__(self):
+        if self.query is None:
+            raise InputError("query is missing; give it")
+        object.__setattr__(self, "causal", require_flag("causal", self.causal))
         self._freeze(query=2, key=2, value=2, output=2, anchor_keys=2, anchor_values=2)
-        if self.sees not in ("all", "self", "anchors"):
+        if not isinstance(self.sees, str) or self.sees not in ("all", "self", "anchors"):
             raise InputError(f"sees is {self.sees!r}; use 'all', 'self' or 'anchors'")
         width, depth = self.query.shape
         if self.sees == "anchors":
@@ -205,11 +234,12 @@ class Attention:
     keep: int | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "heads", tuple(self.heads))
+        object.__setattr__(self, "heads", require_parts("heads", self.heads, Head))
+        object.__setattr__(self, "residual", require_flag("residual", self.residual))
         if not self.heads:
             raise InputError("heads is empty; give a layer at least one head")
         if self.keep is not None:
-            require_integer("keep", self.keep, least=1)
+            object.__setattr__(self, "keep", require_integer("keep", self.keep, least=1))
         for number, head in enumerate(self.heads):
             for name, width, first in (
                 ("reads", head.width_in, self.width_in),

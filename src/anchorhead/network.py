@@ -18,6 +18,7 @@ from anchorhead.layers import (
     Softmax,
     Term,
     constant_image,
+    require_parts,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Network:
     shape_out: Shape = field(init=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "layers", tuple(self.layers))
+        object.__setattr__(self, "layers", require_parts("layers", self.layers, Layer))
         if not self.layers:
             raise InputError("layers is empty; give a network at least one layer")
         first = self.layers[0]
@@ -135,9 +136,7 @@ def _shape_after(name: str, layer: Layer, shape: Shape) -> Shape:
         if layer.keep is not None and rows is not None and layer.keep > rows:
             raise ShapeError(f"{name} keeps {layer.keep} rows where only {rows} come")
         return layer.keep or rows, layer.width_out
-    if isinstance(layer, Softmax):
-        return shape
-    raise InputError(f"{name} is a {type(layer).__name__}; use Linear, Attention or Softmax")
+    return shape
 
 
 def _check_width(name: str, needed: int, given: int) -> None:

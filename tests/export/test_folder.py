@@ -69,7 +69,7 @@ def test_the_folder_is_two_files_a_person_can_understand(saved):
     assert [layer["kind"] for layer in description["layers"]][:2] == ["linear", "attention"]
 
 
-def refuses(place, says=""):
+def refuses(place, says="."):
     with pytest.raises(FileError, match=says) as caught:
         anchorhead.load(place)
     assert "\n" not in str(caught.value)
@@ -169,6 +169,11 @@ def resigned(place, change):
         lambda d: d.update(layers={"kind": "linear"}),
         lambda d: d.update(layers=None),
         lambda d: d.pop("layers"),
+        lambda d: d["layers"][0].update(shape_in=[]),
+        lambda d: d["layers"][1]["heads"][0].update(causal="no"),
+        lambda d: d["layers"][0]["constant"].update(shape=[99, 99]),
+        lambda d: d.update(shape_in=[99, 99]),
+        lambda d: d.pop("shape_out"),
     ],
 )
 def test_a_signed_but_senseless_description(saved, change):
@@ -205,6 +210,72 @@ def test_what_is_no_network_is_left_alone(tmp_path, constructions):
     network.save(tmp_path / "empty")
     network.save(tmp_path / "new" / "deep")
     anchorhead.load(str(tmp_path / "new" / "deep"))
+
+
+@pytest.mark.parametrize("kind", ["network.json", "weights.safetensors", "folder"])
+def test_what_only_looks_like_a_network_is_left_alone(tmp_path, constructions, kind):
+    place = tmp_path / "model"
+    place.mkdir()
+    mine = place / "network.json" if kind == "folder" else place / kind
+    if kind == "folder":
+        mine.mkdir()
+        mine = mine / "thesis"
+    mine.write_text('{"precious": true}')
+    with pytest.raises(FileError, match="not a saved network"):
+        constructions["multi_head"][0].network.save(place)
+    assert mine.read_text() == '{"precious": true}'
+
+
+def test_a_damaged_network_may_be_saved_again(saved):
+    network, place = saved
+    file = place / "network.json"
+    file.write_bytes(file.read_bytes()[:200])
+    network.save(place)
+    anchorhead.load(place)
+
+
+def test_a_link_stays_a_link(tmp_path, saved, constructions):
+    _, place = saved
+    link = tmp_path / "link"
+    link.symlink_to(place)
+    other, X = constructions["multi_head"]
+    other.network.save(link)
+    assert link.is_symlink()
+    assert (anchorhead.load(place)(X) == other.network(X)).all()
+    assert {file.name for file in tmp_path.iterdir()} == {"model", "link"}
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "a\0b", "\ud800", None, 3, 1.5, b"\0"])
+def test_a_name_that_cannot_be(path, tmp_path, monkeypatch, constructions):
+    monkeypatch.chdir(tmp_path)
+    for call in (constructions["multi_head"][0].network.save, anchorhead.load):
+        with pytest.raises(FileError):
+            call(path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_longest_name_will_do(tmp_path, constructions):
+    place = tmp_path / ("x" * 250)
+    constructions["multi_head"][0].network.save(place)
+    anchorhead.load(place)
+
+
+def test_whole_numbers_and_truths_of_numpy_can_be_saved(tmp_path):
+    head = anchorhead.Head(query=np.eye(2), key=np.eye(2), causal=np.bool_(True))
+    layers = (
+        anchorhead.Linear((np.int64(2), 2), (2, 2), (anchorhead.Term(),)),
+        anchorhead.Attention((head,), keep=np.int64(1)),
+    )
+    anchorhead.Network(layers).save(tmp_path / "model")
+    assert anchorhead.load(tmp_path / "model").layers[1].heads[0].causal is True
+
+
+def test_deep_nesting_is_not_json_enough(saved):
+    _, place = saved
+    for depth in range(900, 1000, 9):
+        text = '{"format":"anchorhead network","version":1,"x":' + "[" * depth + "]" * depth + "}"
+        (place / "network.json").write_text(text)
+        refuses(place)
 
 
 @pytest.mark.parametrize("moment", ["fsync", "rename"])

@@ -47,7 +47,7 @@ def test_any_network_is_rewritten_or_refused(form, drawn):
     network, X = drawn
     if form is not to_prefix:
         refused = refusal(form, network)
-        assert refused is None or refused.startswith("layers[")
+        assert refused is None or refused.startswith("attention layer ")
         if refused is not None:
             return
     rewritten = form(network)
@@ -131,12 +131,12 @@ MANY = np.random.default_rng(0).normal(size=(9, 2))
         (
             to_sequence,
             after_identity(Head(query=EYE, key=EYE, sees="self"), anchored(MANY, np.ones((9, 2)))),
-            r"layers\[1\].heads\[0\] has a mask",
+            "attention layer 1, head 1 has a mask",
         ),
         (
             to_sequence,
             after_identity(anchored(MANY, np.ones((9, 2))), Head(query=EYE, key=EYE)),
-            r"layers\[1\].heads\[1\] has no anchors",
+            "attention layer 1, head 2 has no anchors",
         ),
         (to_heads, after_identity(anchored(MANY)), "several variables"),
         (to_heads, after_identity(anchored(MANY), n=2), "at least 3 tokens"),
@@ -173,6 +173,46 @@ def test_constants_that_differ_from_token_to_token_are_variables_too():
     assert "several variables" in refusal(to_heads, network)
     flat = Network((replace(first, constant=first.constant * [1, 0]), network.layers[1]))
     assert "can share its 9 anchors" in refusal(to_heads, flat)
+
+
+def test_a_second_variable_counts_however_small_its_weights():
+    """Its inputs may be as large as its weights are small."""
+    rng = np.random.default_rng(0)
+    k = np.arange(10) - 4.5
+    for small in (1e-10, 1e-30):
+        first = Linear((4, 2), (4, 3), (Term(features=np.eye(2, 3)),), np.array([[0.0, 0.0, 1.0]]))
+        keys = np.column_stack([80 * k, small * rng.normal(size=10), -40 * k**2])
+        head = Head(query=np.eye(3), anchor_keys=keys, anchor_values=keys, sees="anchors")
+        assert "several variables" in refusal(to_heads, Network((first, Attention((head,)))))
+
+
+def test_slopes_of_very_different_size_are_kept_apart():
+    first = Linear((4, 1), (4, 2), (Term(features=np.eye(1, 2)),), np.array([[0.0, 1.0]]))
+    slopes = np.array([0, 1e-3, 1e10, 2e10, 3e10, 4e10])
+    breakpoints = np.array([5e3, 6e3, 6001, 6002, 6003])
+    keys = np.column_stack([slopes, np.append(0, np.cumsum(-breakpoints * np.diff(slopes)))])
+    values = np.arange(6.0)[:, None]
+    head = Head(query=EYE, anchor_keys=keys, anchor_values=values, sees="anchors")
+    network = Network((first, Attention((head,))))
+    X = np.linspace(-2e4, 5.9e3, 400).reshape(-1, 4, 1)
+    said = refusal(to_heads, network)
+    assert said is not None or np.abs(to_heads(network)(X) - network(X)).max() <= 1e-9
+
+
+def test_a_number_of_tokens_that_comes_from_before_is_known():
+    rng = np.random.default_rng(3)
+    any_number = Linear((None, 2), (None, 2), (Term(),), rng.normal(size=(1, 2)))
+    fixed = Linear((3, 2), (4, 2), (Term(),))
+    network = Network((fixed, any_number, Attention((anchored(MANY[:3]),))))
+    X = rng.normal(size=(3, 2))
+    for form in FORMS:
+        np.testing.assert_allclose(form(network)(X), network(X), atol=1e-12)
+
+
+def test_a_network_is_needed():
+    for form in FORMS:
+        with pytest.raises(InputError, match="Network is needed"):
+            form(None)
 
 
 def test_agreement_is_checked(constructions):

@@ -130,6 +130,12 @@ def test_too_few_tokens_to_keep():
         network(np.zeros((2, 2)))
 
 
+def test_only_the_first_kept_rows_bind_a_network_of_any_length():
+    head = Head(query=np.eye(1), key=np.eye(1))
+    layers = Attention((head,), keep=2), Linear((2, 1), (8, 1), ()), Attention((head,), keep=8)
+    assert Network(layers)(np.ones((5, 1))).shape == (8, 1)
+
+
 def test_overflow_is_told(constructions):
     construction, X = constructions["single_head"]
     with pytest.raises(PrecisionError, match="so large"):

@@ -127,6 +127,15 @@ def test_modules_of_a_network_are_kept(constructions):
     assert kept[torch.float64, torch.device("cpu")] is first
 
 
+def test_a_call_without_gradients_does_not_spoil_later_ones():
+    network = Network((Attention((Head(query=np.eye(2), key=np.eye(2)),)),))
+    with torch.inference_mode():
+        network(torch.zeros(2, 2))
+    x = torch.zeros(2, 2, requires_grad=True)
+    network(x).sum().backward()
+    assert x.grad is not None
+
+
 def test_a_network_and_its_modules_go_together():
     network = Network((Attention((Head(query=np.eye(2), key=np.eye(2)),)),))
     network(torch.zeros(3, 2))
@@ -160,7 +169,10 @@ def test_memory_does_not_grow_with_the_batch():
         (lambda net, x: net(x.int()), InputError, "X.double"),
         (lambda net, x: net(x[:, :2]), ShapeError, "takes"),
         (lambda net, x: net(x * torch.nan), InputError, "NaN"),
-        (lambda net, x: net(x[:0]), InputError, "empty"),
+        (lambda net, x: net(x[:0]), ShapeError, "empty"),
+        (lambda net, x: net.to_torch()(x[:0]), ShapeError, "empty"),
+        (lambda net, x: net.to_torch()(x.numpy()), InputError, "torch tensor"),
+        (lambda net, x: net(x.to_sparse()), InputError, "dense"),
         (lambda net, x: net(x * 1e306), PrecisionError, "so large"),
         (lambda net, x: net.to_torch(dtype=torch.int32), InputError, "floating"),
         (lambda net, x: net.to_torch(dtype="float64"), InputError, "floating"),

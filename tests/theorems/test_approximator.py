@@ -141,12 +141,26 @@ def test_a_function_that_only_seems_to_take_batches_is_wrapped():
     assert distance(relu, lambda X: np.sort(X, axis=-2), Box.cube(0, 1, (2, 1))) <= 0.1
 
 
+@pytest.mark.parametrize("small", ["values", "box"])
+def test_small_numbers_are_not_taken_for_equal(small):
+    scale, side = (1e-9, 1) if small == "values" else (1, 1e-9)
+
+    def sort_tokens(X):
+        return scale * np.sort(X, axis=0)
+
+    relu = relu_approximator(sort_tokens, [(0, side)] * 2, 1e-10, lipschitz(scale))
+    exact = lambda X: scale * np.sort(X, axis=-2)  # noqa: E731
+    assert distance(relu, exact, Box.cube(0, side, (2, 1))) <= 1e-10
+
+
 def test_it_says_what_it_would_need():
     def mean(X):
         return np.sin(X.sum(axis=(-1, -2), keepdims=True))
 
     with pytest.raises(SizeError, match=r"6 variables needs .* neurons .* limit is 20,000"):
         relu_approximator(mean, Box.cube(-1, 1, (6, 1)), 0.01, lipschitz(6))
+    with pytest.raises(SizeError, match=r"100 variables needs more than 10\^"):
+        relu_approximator(mean, Box.cube(-1, 1, (20, 5)), 1e-3, lipschitz(1))
     with pytest.raises(SizeError, match="limit is 3"):
         relu_approximator(mean, Box.cube(-9, 9, (1, 1)), 0.01, lipschitz(1), limit=3)
 
@@ -169,6 +183,11 @@ def test_the_limit_is_kept():
         (np.sin, [(0, 1)], 0.1, lambda delta: -delta, InputError, "modulus"),
         (np.sin, [(0, 1)], 0.1, lambda delta: np.nan, InputError, "modulus"),
         (np.sin, [(0, 1)], 0.1, lambda delta: 7.0, InputError, "tends to 0"),
+        (np.sin, [(0, 1)], 0.1, None, InputError, "modulus is not a function"),
+        (np.sin, [(0, 1)], 0.1, lambda delta: None, InputError, "modulus is not a function"),
+        (None, [(0, 1)], 0.1, lipschitz(1), InputError, "f is a NoneType"),
+        (np.sin, [(0, 1e-310)], 0.1, lipschitz(1), InputError, "domain has a side"),
+        (lambda X: np.ones((int(9 * X.mean()) + 1, 1)), [(0, 1)], 0.1, np.sqrt, ShapeError, "f"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:(invalid|divide by zero):RuntimeWarning")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anchorhead.errors import InputError, PrecisionError, ShapeError
+from anchorhead.errors import InputError, PrecisionError, ShapeError, SizeError
 from anchorhead.heads.anchors import sharing_error
 from anchorhead.heads.uniform import sharpness, tail
 from anchorhead.layers import Linear
@@ -131,6 +131,20 @@ def test_other_coordinates_hold_only_what_strays():
     assert np.abs(others[away]).max() <= 2 * 1e-9
 
 
+@pytest.mark.parametrize("theorem", [single_head, multi_head])
+@pytest.mark.parametrize("slots", [None, "alternating"])
+def test_products_that_cancel_do_not_cost_the_bound(theorem, slots):
+    """w_i ∘ x_i of size 10⁸ whose sum lies in the range: only the sum's own rounding may show."""
+    rng = np.random.default_rng(0)
+    large, count = 1e8, 4096 if theorem is single_head else 2048
+    slots = None if slots is None else np.arange(count) % 2
+    size = count if theorem is single_head else count // 2
+    X = rng.normal(size=(200, 4, 4))
+    X[..., 0] = rng.uniform(-1, 1, (200, 4)) / large - X[..., 1:].sum(-1)
+    made = theorem(np.full((4, 4), large), np.zeros(4), -1.0, 1.0, size, slots=slots)
+    check_bound(made, X)
+
+
 def test_ends_are_saturated():
     for theorem in (single_head, multi_head):
         made, _ = on_a_line(theorem, 40)
@@ -218,6 +232,16 @@ def make(theorem, **changes):
         ({"softmax_error": 0.0}, InputError, "softmax_error"),
         ({"softmax_error": 1.0}, InputError, "softmax_error"),
         ({"low": 1e12, "high": 1e12 + 1e-2}, PrecisionError, "fewer anchors"),
+        ({"low": 0.0, "high": 1e-308}, PrecisionError, "high"),
+        ({"low": 1e308, "high": 1.1e308, "offsets": np.full(3, -1.7e308)}, InputError, "offsets"),
+        ({"low": 10**400}, InputError, "low"),
+        ({"softmax_error": 5e-324}, PrecisionError, "softmax_error"),
+        ({"softmax_error": "1e-9"}, InputError, "softmax_error"),
+        ({"size": 10**13}, SizeError, "fewer"),
+        ({"size": 10**400}, SizeError, "fewer"),
+        ({"width": 10**13}, SizeError, "width"),
+        ({"slots": np.full(8, 2**63, dtype=np.uint64)}, SizeError, "slots"),
+        ({"slots": [[0], [1, 2]]}, InputError, "slots"),
     ],
 )
 def test_bad_input_is_named(theorem, changes, kind, says):

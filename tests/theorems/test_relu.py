@@ -49,6 +49,7 @@ def test_active_ranges_hold_and_are_reached(seed, n, d):
         ({"shape_in": (4,)}, "shape_in"),
         ({"shape_in": (4, 0)}, "shape_in is 0"),
         ({"shape_out": (2.0, 1)}, "shape_out"),
+        ({"shape_out": "ab"}, "shape_out"),
     ],
 )
 def test_bad_input_is_named(changes, says):

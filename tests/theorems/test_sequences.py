@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anchorhead import Attention, Box, Linear, Softmax
-from anchorhead.errors import InputError, ShapeError, SizeError
+from anchorhead.errors import InputError, PrecisionError, ShapeError, SizeError
 from anchorhead.forms import to_prefix
 from anchorhead.reproduce.sequences import (
     hard_inputs,
@@ -143,11 +143,23 @@ def test_the_functions_of_the_road_mix_tokens_and_are_no_relu_network():
         ([(-1, 1)] * 4, -1, InputError, "error"),
         ([(-1, 1)] * 4, np.nan, InputError, "error"),
         ([(-1, 1)] * 4, 1e-12, SizeError, "larger error"),
+        ([(-1, 1)] * 4, 5e-324, PrecisionError, "larger error"),
+        ([(-1e308, 1e308)] * 4, 1.0, PrecisionError, "scale"),
+        ([(-1e15, 1e15)] * 4, 0.1, PrecisionError, "rounding"),
     ],
 )
 def test_bad_input_is_named(theorem, domain, error, kind, says):
     with pytest.raises(kind, match=says):
         theorem(relu_network(2, 2, 4, seed=0), domain, error)
+
+
+@BOTH
+def test_applies_checks_its_shape(theorem):
+    made = theorem(relu_network(2, 2, 4, seed=0), [(-1, 1)] * 4, 0.1)
+    assert made.applies(np.zeros((2, 2))).tolist() == [True, True]
+    for X in (np.zeros((3, 7)), 0.5, np.zeros(2), np.zeros((1, 1))):
+        with pytest.raises(ShapeError, match="X has shape"):
+            made.applies(X)
 
 
 @BOTH

@@ -42,9 +42,7 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
     Raises:
         FileError: Something else stands at ``path``, or the disk does not take the files.
     """
-    place = Path(path)
-    if place.exists() and not _is_network(place):
-        raise FileError(f"{place} exists and is not a saved network; give another path")
+    place = _place(path)
     arrays: dict[str, np.ndarray] = {}
     layers = [_described(layer, f"layers.{i}", arrays) for i, layer in enumerate(network.layers)]
     weights = serialize_weights(arrays, metadata={"format": FORMAT})
@@ -68,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> Network:
         FileError: The folder is missing, is not a network, was cut off or changed, or was written
             by a newer version.
     """
-    place = Path(path)
+    place = _place(path)
     description = _description(place)
     try:
         weights = (place / WEIGHTS).read_bytes()
@@ -85,9 +83,24 @@ def load(path: str | os.PathLike[str]) -> Network:
             _rebuilt(layer, KINDS[layer["kind"]], arrays) for layer in description["layers"]
         )
         network = Network(layers)
-    except (SafetensorError, AnchorheadError, KeyError, TypeError, AttributeError) as error:
+        if [list(network.shape_in), list(network.shape_out)] != [
+            description["shape_in"],
+            description["shape_out"],
+        ]:
+            raise FileError("its layers have other shapes than it says")
+    except (AnchorheadError, SafetensorError, LookupError, TypeError, ValueError) as error:
         raise FileError(f"{place} does not describe a network ({error}); save again") from None
+    except AttributeError:
+        raise FileError(f"{place} does not describe a network; save again") from None
     return network
+
+
+def _place(path: Any) -> Path:
+    """The folder a user named, links followed, so that a link to a network stays a link."""
+    try:
+        return Path(os.path.realpath(os.fsdecode(path)))
+    except (TypeError, ValueError):
+        raise FileError(f"path is {path!r} where the name of a folder is needed") from None
 
 
 def _described(part: Any, name: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -116,7 +129,10 @@ def _rebuilt(described: dict[str, Any], kind: Any, arrays: dict[str, np.ndarray]
         if name == "kind":
             continue
         if isinstance(value, dict):
-            given[name] = arrays[value["array"]]
+            array = arrays[value["array"]]
+            if list(array.shape) != value["shape"]:
+                raise FileError(f"{value['array']} has another shape than it says")
+            given[name] = array
         elif name in PARTS:
             given[name] = tuple(_rebuilt(item, PARTS[name], arrays) for item in value)
         else:
@@ -128,11 +144,15 @@ def _description(place: Path) -> dict[str, Any]:
     """The folder's JSON, if it is that of a network, whole, and of a version that is known."""
     file = place / DESCRIPTION
     try:
-        description = json.loads(file.read_bytes())
-    except OSError as error:
+        text = file.read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
         raise FileError(
-            f"{file} cannot be read ({error.strerror}); give the folder that network.save wrote"
+            f"{file} cannot be read ({why}); give the folder that network.save wrote"
         ) from None
+    try:
+        description = json.loads(text)
+        digest = _digest(description) if isinstance(description, dict) else ""
     except (ValueError, RecursionError):
         raise FileError(f"{file} is not JSON, or was cut off; save again") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:
@@ -140,10 +160,10 @@ def _description(place: Path) -> dict[str, Any]:
     version = description.get("version")
     if version != VERSION:
         raise FileError(
-            f"{file} has version {version} where this anchorhead reads {VERSION}; "
+            f"{file} has version {str(version)[:20]} where this anchorhead reads {VERSION}; "
             f"load it with the anchorhead that wrote it"
         )
-    if description.get("sha256") != _digest(description):
+    if description.get("sha256") != digest:
         raise FileError(f"{file} was changed since it was saved; save again")
     return description
 
@@ -155,19 +175,31 @@ def _digest(description: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _is_network(place: Path) -> bool:
-    """Whether a folder holds a saved network, even a damaged one, or nothing at all."""
-    if not place.is_dir():
+def _may_be_replaced(place: Path) -> bool:
+    """Whether a network may be written here: nothing stands here, or an empty folder, or a network.
+
+    A network is told by its two plain files and by the way its description begins, so that one that
+    was damaged later may be replaced too.
+    """
+    if not place.exists():
+        return True
+    files = list(place.iterdir()) if place.is_dir() else [place]
+    if not all(file.is_file() and file.name in (DESCRIPTION, WEIGHTS) for file in files):
         return False
-    return {file.name for file in place.iterdir()} <= {DESCRIPTION, WEIGHTS}
+    if not files:
+        return True
+    description = place / DESCRIPTION
+    return description.is_file() and FORMAT.encode() in description.read_bytes()[:64]
 
 
 def _replace_folder(place: Path, files: dict[str, bytes]) -> None:
     """Write the files into a new folder beside ``place``, then put it there."""
     made: Path | None = None
     try:
+        if not _may_be_replaced(place):
+            raise FileError(f"{place} exists and is not a saved network; give another path")
         place.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+        made = Path(tempfile.mkdtemp(prefix=".anchorhead-", dir=place.parent))
         made.chmod(0o755)
         for name, content in files.items():
             with (made / name).open("xb") as file:
@@ -175,9 +207,12 @@ def _replace_folder(place: Path, files: dict[str, bytes]) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         _swap(made, place)
-    except OSError as error:
+    except FileError:
+        raise
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
         raise FileError(
-            f"{place} cannot be written ({error.strerror}); what stood there is unchanged"
+            f"{place} cannot be written ({why}); what stood there is unchanged"
         ) from None
     finally:
         if made is not None:

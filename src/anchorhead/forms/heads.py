@@ -31,8 +31,9 @@ def to_heads(network: Network, agreement: float = 1e-9) -> Network:
     Statement. A head that sees only p anchors becomes one head where p ≤ n, with the same function
     in exact arithmetic. Where p > n ≥ 3, and the scores depend on one affine function of the token,
     it becomes ⌈p/(n − 2)⌉ heads of n − 2 anchors and two sentinels; their sum differs from the head
-    by at most ``sharing_error``, which must not exceed ``agreement`` (with uniform anchors it is of
-    the order of softmax_error²). Heads that see tokens stay as they are.
+    by at most ``sharing_error``, which must not exceed ``agreement`` for any head (with uniform
+    anchors it is of the order of softmax_error²; what later layers make of it is not counted).
+    Heads that see tokens stay as they are.
 
     Raises:
         FormError: A layer takes any number of tokens, has fewer than three for more anchors than
@@ -52,8 +53,8 @@ def _rewrite(name: str, before: Linear, layer: Attention, agreement: float) -> l
         return [before, layer]
     n = require_rows(name, before)
     heads: list[Head] = []
-    for number, head in enumerate(layer.heads):
-        called = f"{name}.heads[{number}]"
+    for number, head in enumerate(layer.heads, 1):
+        called = f"{name}, head {number}"
         if head.anchors and head.sees != "anchors":
             raise FormError(
                 f"{called} holds anchors beside the tokens it sees, and the heads form has no "
@@ -94,31 +95,30 @@ def _spread(name: str, before: Linear, head: Head, n: int, agreement: float) -> 
 def _on_one_variable(name: str, before: Linear, head: Head) -> tuple[Head, Anchors]:
     """The head with a single number y as its query, and its anchors with scores affine in y.
 
-    Queries lie in q̄ + U, where U is spanned by what the linear map lets vary and by the differences
-    of its constant rows. A term that all scores share does not matter, so only keys relative to the
-    middle one count. On U these must be α_k e for one direction e; then y = e·q, the slopes are α_k
-    and the intercepts are the keys times q̄, with q̄ taken orthogonal to U.
+    Queries are q̄ + Σ_r z_r d_r: the d_r are the directions that the linear map lets vary and the
+    differences of its constant rows. Each must move the scores by c_r α with one vector α of slopes
+    for all r, up to the rounding of that direction's own products: how large its z_r will be is not
+    known, so nothing is small enough to be left out. A key entry that all anchors share adds the
+    same to every score and counts as 0. With e·d_r = c_r the number is y = e·q, and the intercepts
+    are (K − α e)·q̄.
     """
     assert head.anchor_keys is not None
-    values = head.anchor_values
-    assert values is not None
-    values = values if head.output is None else values @ head.output
+    keys, constant = head.anchor_keys, _constant_rows(before) @ head.query
+    keys = np.where((keys == keys[0]).all(axis=0), 0.0, keys)
     varying = [_features(before, term.features) @ head.query for term in before.terms]
-    constant = _constant_rows(before) @ head.query
     directions = np.vstack([*varying, constant - constant[0]])
-    keys = head.anchor_keys - head.anchor_keys[head.anchors // 2]
-    _, sizes, basis = np.linalg.svd(directions, full_matrices=False)
-    basis = basis[sizes > 1e-13 * sizes.max(initial=0.0)]
-    _, strengths, right = np.linalg.svd(keys @ basis.T, full_matrices=False)
-    if len(strengths) > 1 and strengths[1] > 1e-12 * strengths[0]:
+    found = _common_slopes(keys, directions)
+    if found is None:
         raise FormError(
             f"{name} has {head.anchors} anchors in several variables, more than its tokens can "
             f"hold in one head; use to_sequence"
         )
-    direction = right[0] @ basis if len(basis) else np.zeros(head.query.shape[1])
-    resting = constant[0] - basis.T @ (basis @ constant[0])
-    slopes, intercepts = keys @ direction, keys @ resting
+    slopes, direction = found
+    intercepts = ((keys - np.outer(slopes, direction)) * constant[0]).sum(axis=1)
     order = np.argsort(slopes, kind="stable")
+    values = head.anchor_values
+    assert values is not None
+    values = values if head.output is None else values @ head.output
     anchors = merge(Anchors(slopes[order], intercepts[order], values[order]))
     alone = Head(
         query=head.query @ direction[:, None],
@@ -127,6 +127,29 @@ def _on_one_variable(name: str, before: Linear, head: Head) -> tuple[Head, Ancho
         sees="anchors",
     )
     return alone, anchors
+
+
+def _common_slopes(
+    keys: np.ndarray, directions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Slopes α and e with keys·d_r = (e·d_r) α for every direction d_r, if there are such."""
+    moved = (keys[:, None] * directions).sum(axis=2)
+    rounding = 1e-12 * (np.abs(keys)[:, None] * np.abs(directions)).sum(axis=2).max(axis=0)
+    moved[:, np.abs(moved).max(axis=0) <= rounding] = 0
+    if not moved.any():
+        return np.zeros(len(keys)), np.zeros(keys.shape[1])
+    slopes = moved[:, np.abs(moved).max(axis=0).argmax()]
+    pivot = np.abs(slopes).argmax()
+    shares = moved[pivot] / slopes[pivot]
+    if (np.abs(moved - np.outer(slopes, shares)) > rounding).any():
+        return None
+    lengths = np.linalg.norm(directions, axis=1)
+    used = lengths > 0
+    direction = np.linalg.lstsq(
+        directions[used] / lengths[used, None], shares[used] / lengths[used], rcond=1e-13
+    )[0]
+    exact = np.abs(directions @ direction - shares) <= 1e-12 * lengths * np.linalg.norm(direction)
+    return slopes, direction if exact.all() else keys[pivot] / slopes[pivot]
 
 
 def _features(linear: Linear, features: np.ndarray | None) -> np.ndarray:

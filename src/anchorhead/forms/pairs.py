@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from anchorhead.errors import FormError
+from anchorhead.errors import FormError, InputError
 from anchorhead.layers import Attention, Head, Layer, Linear, Term
 from anchorhead.network import Network
 
@@ -19,22 +19,37 @@ def map_pairs(
 ) -> Network:
     """The network with every (linear map, attention layer) pair replaced by what ``rewrite`` gives.
 
-    An attention layer with no linear map before it gets the identity. ``rewrite`` is told the
-    layer's name, for its error messages.
+    An attention layer with no linear map before it gets the identity. ``rewrite`` is told which
+    attention layer it has before it, counted from 1, for its error messages.
     """
+    if not isinstance(network, Network):
+        raise InputError(f"network is a {type(network).__name__} where a Network is needed")
     made: list[Layer] = []
-    shape = network.shape_in
-    for number, layer in enumerate(network.layers):
+    (rows, width), count = network.shape_in, 0
+    before: Linear | None = None
+    for layer in network.layers:
         if isinstance(layer, Attention):
-            fed = bool(made) and isinstance(made[-1], Linear)
-            before = made.pop() if fed else Linear(shape, shape, (Term(),))
-            assert isinstance(before, Linear)
-            made += rewrite(f"layers[{number}]", before, layer)
-            shape = layer.keep or shape[0], layer.width_out
+            count += 1
+            fed = before or Linear((rows, width), (rows, width), (Term(),))
+            made += rewrite(f"attention layer {count}", fed, layer)
+            before, rows, width = None, layer.keep or rows, layer.width_out
+            continue
+        made += [] if before is None else [before]
+        before = None
+        if isinstance(layer, Linear):
+            before = _of_so_many_tokens(layer, rows)
+            rows, width = before.shape_out
         else:
             made.append(layer)
-            shape = layer.shape_out if isinstance(layer, Linear) else shape
-    return Network(tuple(made))
+    return Network((*made, *(() if before is None else (before,))))
+
+
+def _of_so_many_tokens(linear: Linear, rows: int | None) -> Linear:
+    """The map; if it takes any number of tokens and so many come, as a map of that number."""
+    if rows is None or linear.shape_in[0] is not None:
+        return linear
+    shapes = (rows, linear.shape_in[1]), (rows, linear.shape_out[1])
+    return Linear(*shapes, linear.terms, linear.constant)
 
 
 def require_rows(name: str, linear: Linear) -> int:

@@ -44,7 +44,7 @@ def _rewrite(name: str, before: Linear, layer: Attention) -> list[Layer]:
     masked = [h.sees == "self" or (h.causal and h.sees == "all") for h in layer.heads]
     if any(masked):
         raise FormError(
-            f"{name}.heads[{masked.index(True)}] has a mask, and the sequence form has none; "
+            f"{name}, head {masked.index(True) + 1} has a mask, and the sequence form has none; "
             f"keep the prefix form"
         )
     if not any(head.anchors for head in layer.heads):
@@ -55,7 +55,7 @@ def _rewrite(name: str, before: Linear, layer: Attention) -> list[Layer]:
     bare = [head.anchors == 0 for head in layer.heads]
     if any(bare) and rows > n:
         raise FormError(
-            f"{name}.heads[{bare.index(True)}] has no anchors, and the rows added for other heads "
+            f"{name}, head {bare.index(True) + 1} has no anchors, and the rows added for other heads "
             f"would disturb it; put it into a layer of its own"
         )
     held = [_columns(head, rows, n) for head in layer.heads]

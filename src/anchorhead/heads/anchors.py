@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anchorhead.errors import InputError, require_array, require_shape
+from anchorhead.errors import (
+    InputError,
+    require_array,
+    require_number,
+    require_positive,
+    require_shape,
+)
 
 __all__ = ["Anchors", "merge", "pad", "share", "sharing_error"]
 
@@ -37,6 +43,8 @@ class Anchors:
         count = len(self.slopes)
         require_shape("intercepts", self.intercepts, (count,), "one for each slope")
         require_shape("values", self.values, (count, self.values.shape[1]), "one for each slope")
+        object.__setattr__(self, "centre", require_number("centre", self.centre))
+        object.__setattr__(self, "unit", require_positive("unit", self.unit))
         if (np.diff(self.slopes) < 0).any():
             raise InputError("slopes do not increase; sort the anchors by slope")
 
@@ -68,10 +76,9 @@ def merge(anchors: Anchors) -> Anchors:
     """The same head with anchors of equal slope joined into one, undoing ``pad``.
 
     Scores of equal slope differ by a constant, so the joint weight Σ e^{γ_k} and the mean value
-    Σ v_k e^{γ_k} / Σ e^{γ_k} replace them exactly. Slopes count as equal within 10⁻¹² of the largest.
+    Σ v_k e^{γ_k} / Σ e^{γ_k} replace them exactly.
     """
-    step = 1e-12 * np.abs(anchors.slopes).max()
-    group = np.concatenate([[0], np.cumsum(np.diff(anchors.slopes) > step)])
+    group = np.concatenate([[0], np.cumsum(np.diff(anchors.slopes) > 0)])
     first = np.flatnonzero(np.diff(group, prepend=-1))
     top = np.maximum.reduceat(anchors.intercepts, first)
     weights = np.exp(anchors.intercepts - top[group])
@@ -121,8 +128,9 @@ def sharing_error(anchors: Anchors, places: int) -> float:
     together, so the pieces differ from the whole by at most Σ_pieces P(piece)/P · (1 − P) · max |v|.
     Take an upper sentinel at anchor b: below it, at y ≤ τ_b, all that lies above it weighs at most
     r(y) = Σ_{k>b} e^{s_k − s_b} of it, and the piece at most q(y) = Σ_{k<b} e^{s_k − s_b}. On
-    [τ_{b−1}, τ_b] the product of any two such terms is log-affine in y, hence largest at an end;
-    outside it one factor only shrinks while the other, a share, stays below 1. Likewise below.
+    [τ_{b−1}, τ_b] the product of any two such terms is log-affine in y, so that of the sums, being
+    convex, is largest at an end. Beyond τ_b the piece's share q shrinks while the other share is at
+    most 1, and r(τ_b) ≥ 1; before τ_{b−1} it is the other way round. Likewise for a lower sentinel.
     """
     room = places - 2
     if len(anchors) <= room:

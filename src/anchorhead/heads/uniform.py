@@ -15,7 +15,14 @@ import math
 
 import numpy as np
 
-from anchorhead.errors import PrecisionError, require_integer, require_positive, require_range
+from anchorhead.errors import (
+    InputError,
+    PrecisionError,
+    ShapeError,
+    require_integer,
+    require_positive,
+    require_range,
+)
 from anchorhead.heads.anchors import Anchors
 
 __all__ = [
@@ -93,9 +100,22 @@ def uniform(
             f"{count} anchors between {low} and {high} lie {delta:.3g} apart, too close for "
             f"float64 to tell them apart there; use fewer anchors or a wider range"
         )
+    if not np.isfinite(1 / delta):
+        raise PrecisionError(
+            f"low {low} and high {high} are so near to each other that 1/(high − low) overflows; "
+            f"scale the range up"
+        )
+    width = require_integer("width", width, least=1)
+    slots = np.zeros(count, dtype=int) if slots is None else np.asarray(slots)
+    if slots.shape != (count,) or slots.dtype.kind not in "iu":
+        raise ShapeError(f"slots has shape {slots.shape}; give one coordinate for each anchor")
+    if slots.min() < 0 or slots.max() >= width:
+        raise InputError(
+            f"slots runs from {slots.min()} to {slots.max()}; stay below width {width}"
+        )
     kappa = np.arange(count) - (count - 1) / 2
     values = np.zeros((count, width))
-    values[np.arange(count), 0 if slots is None else slots] = points(low, high, count)
+    values[np.arange(count), slots] = points(low, high, count)
     return Anchors(2 * h * kappa, -h * kappa**2, values, low + (high - low) / 2, delta)
 
 

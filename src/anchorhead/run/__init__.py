@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
 from anchorhead.errors import ShapeError, require_array
+from anchorhead.layers import Attention
 from anchorhead.network import Network
 from anchorhead.run import numpy as reference
 
@@ -38,7 +40,9 @@ def require_input_shape(network: Network, shape: tuple[int, ...]) -> None:
             f"X has shape {tuple(shape)} where the network takes {needed}; leading batch "
             f"dimensions are allowed"
         )
-    for layer in network.layers:
-        keep = getattr(layer, "keep", None)
-        if rows is None and keep is not None and given[0] < keep:
-            raise ShapeError(f"X has {given[0]} tokens where the network keeps {keep}; give more")
+    if math.prod(shape) == 0:
+        raise ShapeError(f"X is empty (shape {tuple(shape)}); give it at least one entry")
+    keeps = (layer.keep for layer in network.layers if isinstance(layer, Attention))
+    kept = next((keep for keep in keeps if keep is not None), None)
+    if rows is None and kept is not None and given[0] < kept:
+        raise ShapeError(f"X has {given[0]} tokens where the network keeps {kept}; give more")

@@ -36,7 +36,7 @@ def module(
 ) -> AttentionOnly:
     """The network as a module of this ``dtype``; its weights are parameters where ``trainable``."""
     dtype = torch.float64 if dtype is None else dtype
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+    if dtype not in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
         raise InputError(f"dtype is {dtype}; use a floating dtype such as torch.float64")
     largest, limit = network.size.largest_weight, torch.finfo(dtype).max
     if largest > limit:
@@ -51,13 +51,16 @@ def evaluate(network: Network, X: Tensor) -> Tensor:
     """The network's output for a tensor, in its dtype and on its device; the module is kept."""
     if not X.is_floating_point():
         raise InputError(f"X holds {X.dtype} numbers where floats are needed; pass X.double()")
+    if X.layout != torch.strided or X.is_meta:
+        raise InputError("X is sparse or a meta tensor; pass a dense one with its numbers")
     require_input_shape(network, tuple(X.shape))
-    if X.numel() == 0 or not bool(torch.isfinite(X).all()):
-        raise InputError("X is empty or holds NaN or infinity; give finite numbers")
+    if not bool(torch.isfinite(X).all()):
+        raise InputError("X holds NaN or infinity; replace them by finite numbers")
     made = vars(network).setdefault(_KEPT, {})
     place = X.dtype, X.device
     if place not in made:
-        made[place] = module(network, X.dtype).to(X.device)
+        with torch.inference_mode(False):
+            made[place] = module(network, X.dtype).to(X.device)
     Y = made[place](X)
     if not bool(torch.isfinite(Y).all()):
         raise PrecisionError(
@@ -77,6 +80,8 @@ class AttentionOnly(nn.Module):
 
     def forward(self, X: Tensor) -> Tensor:
         """The network's output for X: (…, tokens, features) → (…, tokens out, features out)."""
+        if not isinstance(X, Tensor):
+            raise InputError(f"X is a {type(X).__name__} where a torch tensor is needed")
         require_input_shape(self.network, tuple(X.shape))
         batch = X.shape[:-2]
         X = X.reshape(-1, *X.shape[-2:])

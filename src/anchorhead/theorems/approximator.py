@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -86,15 +87,24 @@ def relu_approximator(
         raise InputError("domain fixes every entry; give at least one pair with low below high")
     bound = _checked_modulus(modulus)
     side, room = _checking_grid(target, error, bound)
+    doubts = np.empty((0, target.dimension))
     for candidate in _candidates(target, error, limit) if room > 0 else ():
-        if _proven(candidate, target, side, room):
+        against = _counterexample(candidate, target, side, room, doubts)
+        if against is None:
             return candidate.to_relu(box, target.shape_out)
+        doubts = np.vstack([doubts, against])
     return smoothed(target, error, bound, limit).to_relu(box, target.shape_out)
 
 
 def _checked_modulus(modulus: Callable[[float], float]) -> Callable[[float], float]:
     def bound(delta: float) -> float:
-        value = float(modulus(delta))
+        try:
+            value = float(modulus(delta))
+        except TypeError:
+            raise InputError(
+                "modulus is not a function from a distance to a number; give one, such as "
+                "lambda delta: 3 * delta"
+            ) from None
         if not (math.isfinite(value) and value >= 0):
             raise InputError(
                 f"modulus({delta:.3g}) is {value} where a number of at least 0 is needed"
@@ -152,15 +162,22 @@ def _checking_grid(
     return side, error - modulus(longest / (2 * side))
 
 
-def _proven(candidate: Ridges, target: OnCube, side: int, room: float) -> bool:
-    """Whether the candidate is everywhere as near as it must be, shown on a grid.
+def _counterexample(
+    candidate: Ridges, target: OnCube, side: int, room: float, doubts: np.ndarray
+) -> np.ndarray | None:
+    """A point where the candidate is not shown to be near enough, or None: then it is everywhere.
 
     Every point is within half a step of a grid point. Between them f moves by what ``room`` has been
-    lessened by already, and the candidate by at most its reach.
+    lessened by already, and the candidate by at most its reach. ``doubts``, grid points that spoke
+    against earlier candidates, are looked at first.
     """
     ticks = (np.arange(side) + 0.5) / side
-    for t in grid_blocks(target.dimension, ticks):
-        reached = np.abs(candidate(t) - target(t)) + candidate.reach(t, 0.5 / side)
-        if reached.max() > room * (1 - 1e-9):
-            return False
-    return True
+    for t in itertools.chain([doubts], grid_blocks(target.dimension, ticks)):
+        if len(t) == 0:
+            continue
+        values = target(t)
+        reached = np.abs(candidate(t) - values) + candidate.reach(t, 0.5 / side)
+        rounding = 1e-10 * (room + np.abs(values).max())
+        if reached.max() > room - rounding:
+            return t[reached.max(axis=1).argmax()]
+    return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from anchorhead.domain import Box
-from anchorhead.errors import ShapeError, require_array
+from anchorhead.errors import InputError, ShapeError, require_array
 
 __all__ = ["OnCube", "grid", "grid_blocks"]
 
@@ -24,6 +24,10 @@ class OnCube:
         self.free = (box.high > box.low).ravel()
         self.dimension = int(self.free.sum())
         self.sides = (box.high - box.low).ravel()[self.free]
+        if not callable(f):
+            raise InputError(f"f is a {type(f).__name__} where a function of an array is needed")
+        if (self.sides < 1 / np.finfo(float).max).any():
+            raise InputError("domain has a side too short for float64; scale it up")
         some = self._arrays(np.random.default_rng(0).random((3, self.dimension)))
         first = require_array("f(X)", f(some[0]))
         if first.ndim != 2:
@@ -40,8 +44,16 @@ class OnCube:
             together = np.asarray(self.f(batch))
         except Exception:  # a function of one array may fail on a batch in any way
             return False
-        alone = np.stack([np.asarray(self.f(X)) for X in batch])
-        return together.shape == alone.shape and np.allclose(together, alone, rtol=1e-9)
+        alone = self._one_by_one(batch)
+        if together.shape != alone.shape:
+            return False
+        return bool(np.abs(together - alone).max() <= 1e-9 * np.ptp(alone))
+
+    def _one_by_one(self, batch: np.ndarray) -> np.ndarray:
+        values = [np.asarray(self.f(X)) for X in batch]
+        if any(value.shape != self.shape_out for value in values):
+            raise ShapeError(f"f(X) does not always have the shape {self.shape_out}; make it so")
+        return np.stack(values)
 
     def _arrays(self, t: np.ndarray) -> np.ndarray:
         X = np.tile(self.box.low.ravel(), (len(t), 1))
@@ -51,7 +63,7 @@ class OnCube:
     def __call__(self, t: np.ndarray) -> np.ndarray:
         """The values at the points t, one row each."""
         X = self._arrays(t)
-        Y = self.f(X) if self.takes_batches else np.stack([np.asarray(self.f(x)) for x in X])
+        Y = self.f(X) if self.takes_batches else self._one_by_one(X)
         return require_array("f(X)", Y).reshape(len(t), -1)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from anchorhead.domain import Box
-from anchorhead.errors import InputError, SizeError, require_array
+from anchorhead.errors import InputError, PrecisionError, ShapeError, SizeError, require_array
 from anchorhead.heads.anchors import Anchors, share
 from anchorhead.heads.uniform import sharpness, staircase_error, uniform
 from anchorhead.layers import Attention, Head, Linear, Term
@@ -53,13 +53,36 @@ class Neurons:
                 f"relu is a {type(relu).__name__} where a ReLUNetwork is needed; make one from a "
                 f"function with relu_approximator"
             )
-        return cls(relu, Box.of(domain).reshape(relu.shape_in))
+        with np.errstate(over="ignore", invalid="ignore"):
+            neurons = cls(relu, Box.of(domain).reshape(relu.shape_in))
+            ranges = neurons.output_ranges()
+        if not (np.isfinite(ranges).all() and np.isfinite(neurons.inverse_widths).all()):
+            raise PrecisionError(
+                "relu takes values on this domain whose size, or the inverse of it, overflows "
+                "float64; scale its weights or the domain"
+            )
+        return neurons
+
+    def require_resolvable(self, error: float) -> None:
+        """Check that float64 tells the hidden neurons' values apart as finely as ``error`` needs."""
+        rounding = float((np.abs(self.relu.output_weights) @ self.relu.rounding(self.box)).max())
+        if rounding > error / 16:
+            raise PrecisionError(
+                f"error is {error:.3g} where rounding alone may move relu's output by "
+                f"{rounding:.1e} on this domain; ask for a larger error or scale relu's weights"
+            )
 
     @cached_property
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:
         """Start a_j and width b_j − a_j of every neuron after its ReLU."""
         low, high = self.relu.active_ranges(self.box)
         return low, high - low
+
+    @property
+    def inverse_widths(self) -> np.ndarray:
+        """1/(b_j − a_j), and 0 for neurons that do not vary."""
+        width = self.ranges[1]
+        return np.divide(1, width, out=np.zeros(len(width)), where=width > 0)
 
     @property
     def gains(self) -> np.ndarray:
@@ -84,7 +107,10 @@ class Neurons:
 
     def applies(self, X: np.ndarray) -> np.ndarray:
         """For every token of the output, whether X lies in the box."""
-        inside = self.box.contains(require_array("X", X))
+        X = require_array("X", X)
+        if X.ndim < 2:
+            raise ShapeError(f"X has shape {X.shape} where (…, {self.relu.shape_in}) is needed")
+        inside = self.box.contains(X)
         return np.broadcast_to(inside[..., None], (*inside.shape, self.relu.shape_out[0]))
 
     def layers(self, anchors: Anchors, output: np.ndarray | None) -> tuple[Linear, Attention]:
@@ -98,8 +124,7 @@ class Neurons:
         rows = max(hidden, ROWS, math.isqrt(15 * len(anchors)))
         pieces = share(anchors, rows)
         columns = 2 + 3 * len(pieces)
-        start, width = self.ranges
-        inverse = np.divide(1, width, out=np.zeros(hidden), where=width > 0)
+        start, inverse = self.ranges[0], self.inverse_widths
 
         constant = np.zeros((rows, columns))
         constant[:hidden, 0] = (self.relu.hidden_offsets - start) * inverse - anchors.centre
@@ -128,13 +153,13 @@ def ramp_anchors(error: float) -> Anchors:
     """Uniform anchors for the unit ramp with ``ramp_error`` at most ``error``, as few as that takes."""
     error = min(error, 1.0)
     stray = min(STRAY, error / 100)
+    if error * MOST_ANCHORS < 0.5:
+        raise SizeError(
+            f"error is so small that it needs more than {MOST_ANCHORS:,} uniform anchors, a "
+            f"{error:.1e} part of what a neuron contributes; ask for a larger error or a smaller domain"
+        )
     h = sharpness(stray / 8)
     count = max(2, 1 + math.ceil(staircase_error(h) / (error - stray)))
-    if count > MOST_ANCHORS:
-        raise SizeError(
-            f"error needs {count:,} uniform anchors (at most {MOST_ANCHORS:,} are made); "
-            f"ask for a larger error or a smaller domain"
-        )
     return uniform(0.0, 1.0, count, h)
 
 

@@ -41,6 +41,7 @@ def one_layer_softmax(relu: ReLUNetwork, domain: Any, error: float) -> Construct
     """
     error = require_positive("error", error)
     neurons = Neurons.of(relu, domain)
+    neurons.require_resolvable(error)
     tokens, width = relu.shape_out
     outputs = tokens * width
     low, spread = neurons.output_ranges()

@@ -13,7 +13,9 @@ import numpy as np
 
 from anchorhead.errors import (
     InputError,
+    PrecisionError,
     ShapeError,
+    SizeError,
     require_array,
     require_fraction,
     require_integer,
@@ -28,6 +30,13 @@ __all__ = ["Ramps"]
 BAND = 0.05
 """Half the width, in units of Δ, of the band around a midpoint where slots change and no continuous
 head can choose. The sharpness grows like 1/BAND."""
+
+
+LEAST_SOFTMAX_ERROR = 1e-100
+"""Smaller weights than this change no float64 result."""
+
+MOST_VALUES = 2**28
+"""Anchors times coordinates: more than this does not fit a machine's memory twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +68,27 @@ class Ramps:
         offsets = require_array("offsets", offsets, dimensions=1)
         require_shape("offsets", offsets, (len(weights),), "one offset for each row of weights")
         low, high = require_range(low, high)
+        if np.abs(offsets / 2 - (low / 4 + high / 4)).max() > np.finfo(float).max / 4:
+            raise InputError(
+                "offsets lie so far from low and high that float64 overflows; move them"
+            )
         slots = _slots(slots, count)
         used = int(slots.max()) + 1
         reason = "slots writes to that many coordinates"
         width = (
             used if width is None else require_integer("width", width, least=used, reason=reason)
         )
+        if count * width > MOST_VALUES:
+            raise SizeError(
+                f"width is so large that the anchors' values are more than the {MOST_VALUES:.3g} "
+                f"numbers that are made; use fewer anchors or a smaller width"
+            )
         softmax_error = require_fraction("softmax_error", softmax_error)
+        if softmax_error < LEAST_SOFTMAX_ERROR:
+            raise PrecisionError(
+                f"softmax_error is {softmax_error:.3g}, finer than float64 can make use of; "
+                f"give at least {LEAST_SOFTMAX_ERROR:g}"
+            )
         return cls(weights, offsets, low, high, slots, width, softmax_error)
 
     @property
@@ -87,7 +110,10 @@ class Ramps:
         weight times at most (m + 1)Δ, one in another slot by its weight times max(|a|, |b|), there
         and in its own coordinate. Outside the band the same holds with N alone. With h ≥ 4 all of
         it is at most ε₀ max(|a|, |b|) + (½ + tail(h, 1))Δ, and ½ + tail(h, 1) ≤ 1 − 1/p for p ≥ 3.
-        For p = 2 there is no third anchor and the mix is nearer than Δ/2 = (b − a)/p.
+        For p = 2 there is no third anchor and the mix is nearer than Δ/2 = (b − a)/p; for p = 1 the
+        anchor is the middle of the range, (b − a)/2 from its ends. Beyond the ends of the range the
+        end anchor is N and all others are beyond it on one side. Finite sharpness keeps the mix of N
+        and S at least Δ/10 nearer than Δ/2, more than the rounding of the weights can move it.
         """
         largest = max(abs(self.low), abs(self.high))
         return largest * self.softmax_error + (self.high - self.low) / len(self.slots)
@@ -123,9 +149,16 @@ class Ramps:
 
 def _slots(slots: Any, count: int) -> np.ndarray:
     """The map G from anchors to coordinates, all to the first unless told otherwise."""
+    if count > MOST_VALUES:
+        raise SizeError(
+            f"more anchors are asked for than the {MOST_VALUES:.3g} that are made; use fewer"
+        )
     if slots is None:
         return np.zeros(count, dtype=int)
-    given = np.asarray(slots)
+    try:
+        given = np.asarray(slots)
+    except (TypeError, ValueError):
+        given = np.empty(0)
     if given.dtype.kind not in "iu":
         raise InputError(
             "slots does not hold whole numbers; give one coordinate (0, 1, …) for each anchor"
@@ -134,6 +167,8 @@ def _slots(slots: Any, count: int) -> np.ndarray:
         raise ShapeError(
             f"slots has shape {given.shape} where ({count},) is needed: one coordinate an anchor"
         )
+    if given.max() >= MOST_VALUES:
+        raise SizeError(f"slots names coordinate {given.max():.3g}; count coordinates from 0")
     if given.min() < 0:
         raise InputError("slots holds a negative coordinate; count coordinates from 0")
     return given.astype(int)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from anchorhead.domain import Box
-from anchorhead.errors import ShapeError, require_array, require_integer, require_shape
+from anchorhead.errors import ShapeError, require_array, require_shape, require_sizes
 
 __all__ = ["ReLUNetwork"]
 
@@ -38,8 +39,7 @@ class ReLUNetwork:
             array = require_array(name, getattr(self, name), dimensions=dimensions)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
-        entries_in = _entries("shape_in", self.shape_in)
-        entries_out = _entries("shape_out", self.shape_out)
+        entries_in, entries_out = (self._entries(name) for name in ("shape_in", "shape_out"))
         hidden = len(self.hidden_weights)
         for name, shape, reason in (
             ("hidden_weights", (hidden, entries_in), "neurons × entries of shape_in"),
@@ -48,6 +48,13 @@ class ReLUNetwork:
             ("output_offsets", (entries_out,), "one for each entry of shape_out"),
         ):
             require_shape(name, getattr(self, name), shape, reason)
+
+    def _entries(self, name: str) -> int:
+        shape = require_sizes(name, getattr(self, name))
+        if len(shape) != 2:
+            raise ShapeError(f"{name} is {shape} where a pair (tokens, features) is needed")
+        object.__setattr__(self, name, shape)
+        return math.prod(shape)
 
     @property
     def hidden(self) -> int:
@@ -66,19 +73,21 @@ class ReLUNetwork:
     def active_ranges(self, box: Box) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest value of every hidden neuron after its ReLU, over the box.
 
-        Exact up to rounding, which is added outward: γ_{k+2} times the sum of the absolute values
-        of the k products and the offset, γ_m = m u/(1 − m u).
+        Exact up to rounding, which is added outward.
         """
         low, high = box.low.ravel(), box.high.ravel()
         W, t = self.hidden_weights, self.hidden_offsets
         middle, half = W @ ((low + high) / 2) + t, np.abs(W) @ ((high - low) / 2)
-        largest = np.abs(W) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(t)
-        unit = (W.shape[1] + 4) * np.finfo(float).eps
-        slack = unit / (1 - unit) * largest
+        slack = self.rounding(box)
         return np.maximum(middle - half - slack, 0), np.maximum(middle + half + slack, 0)
 
+    def rounding(self, box: Box) -> np.ndarray:
+        """How far float64 may compute each hidden neuron wrong over the box, in any order of summation.
 
-def _entries(name: str, shape: Any) -> int:
-    if not isinstance(shape, tuple) or len(shape) != 2:
-        raise ShapeError(f"{name} is {shape!r} where a pair (tokens, features) is needed")
-    return int(np.prod([require_integer(name, number, least=1) for number in shape]))
+        γ_{k+4} times the sum of the absolute values of the k products and the offset, with
+        γ_m = m u/(1 − m u); the spare steps are those of forming the box's middle and half.
+        """
+        farthest = np.maximum(np.abs(box.low), np.abs(box.high)).ravel()
+        unit = (len(farthest) + 4) * np.finfo(float).eps
+        largest = np.abs(self.hidden_weights) @ farthest + np.abs(self.hidden_offsets)
+        return unit / (1 - unit) * largest

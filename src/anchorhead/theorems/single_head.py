@@ -35,7 +35,9 @@ def single_head(
 
     The columns of A(X) are, in this order: w_i ∘ x_i, the offset t_i added to the first of them
     (d); the anchor's slope, d times; a constant 1; the anchor's intercept; the anchor's value in
-    coordinate G(k) (d_o). Query times key is then slope·Σ_r w_ir x_ir + intercept.
+    coordinate G(k) (d_o). The query is (Σ_r w_ir x_ir + t_i, 1)/(Δ, 1), the key (slope, intercept). One
+    slope column would do: products w_ir x_ir that cancel must be summed before they meet a slope, or
+    each anchor would round them differently.
 
     Args:
         weights: n×d, one ramp direction for each token.
@@ -68,8 +70,8 @@ def single_head(
     first = Linear((n, d), (count, columns), (gather,), constant)
 
     pick = np.eye(columns)
-    query = np.column_stack([pick[:, :d] / laid.unit, pick[:, 2 * d]])
-    key = np.column_stack([pick[:, d : 2 * d], pick[:, 2 * d + 1]])
+    query = np.column_stack([pick[:, :d].sum(axis=1) / laid.unit, pick[:, 2 * d]])
+    key = np.column_stack([pick[:, d], pick[:, 2 * d + 1]])
     head = Head(query=query, key=key, value=pick[:, 2 * d + 2 :])
     network = Network((first, Attention((head,), keep=n)))
     return Construction(network, ramps.target, ramps.bound(), ramps.applies)

@@ -1,8 +1,13 @@
 """Fejér and Korovkin's mean of a continuous function as a sum of ridges: it needs no luck.
 
 f on the unit cube, continued evenly and periodically in each variable, is smoothed by a positive
-kernel of degree K; it has to be known at (K+1)^D points only. The result is a sum of cosines of
-integer directions, and each direction's cosines are interpolated piecewise linearly.
+kernel of degree K. The mean is taken over the 2(K+1) equally spaced points of each circle, which is
+exact for trigonometric polynomials up to degree 2K+1: so the weights are positive, their sum is 1 and
+the mean of 1 − cos t under them is that of the kernel, 1 − ρ_1 = 1 − cos(π/(K+2)). By the even
+continuation f has to be known at (K+1)^D points only. The distance T from a point to where f is looked
+at then has E T² ≤ Σ_i (ℓ_i/π)² (π²/2)(1 − ρ_1), and f differs there by at most ω(T) ≤ (1 + T/δ) ω(δ),
+because a box lets one walk from X to Y in ⌈T/δ⌉ steps of δ. The result is a sum of cosines of integer
+directions, and each direction's cosines are interpolated piecewise linearly.
 """
 
 from __future__ import annotations
@@ -28,9 +33,11 @@ def smoothed(target: OnCube, error: float, modulus: Callable[[float], float], li
     """The Fejér–Korovkin mean of the target as a sum of ridges; its error is at most ``error``."""
     D = target.dimension
     degree = _degree(target, error / 2, modulus)
-    lines = (2 * degree + 1) ** D / 2
-    if (degree + 1) ** D > MOST_POINTS or lines > 64 * limit:
-        raise SizeError(_too_large(error, D, degree, f"more than {max(lines, limit):.2g}", limit))
+    lines = D * math.log10(2 * degree + 1) - math.log10(2)
+    if (degree + 1) ** D > MOST_POINTS or lines > math.log10(64 * limit):
+        least = max(lines, math.log10(limit))
+        needed = f"more than 10^{least:.0f}" if least > 9 else f"more than {10**least:,.0f}"
+        raise SizeError(_too_large(error, D, degree, needed, limit))
     nodes = (np.arange(degree + 1) + 0.5) / (degree + 1)
     values = np.concatenate([target(t) for t in grid_blocks(D, nodes)])
     cube = values.reshape(*(degree + 1,) * D, -1)

@@ -39,6 +39,7 @@ def two_layers(relu: ReLUNetwork, domain: Any, error: float) -> Construction:
     """
     error = require_positive("error", error)
     neurons = Neurons.of(relu, domain)
+    neurons.require_resolvable(error)
     amplification = neurons.amplification
     anchors = ramp_anchors(error / amplification if amplification else 1.0)
 
