@@ -173,6 +173,7 @@ def test_memory_does_not_grow_with_the_batch():
         (lambda net, x: net.to_torch()(x[:0]), ShapeError, "empty"),
         (lambda net, x: net.to_torch()(x.numpy()), InputError, "torch tensor"),
         (lambda net, x: net(x.to_sparse()), InputError, "dense"),
+        (lambda net, x: net.to_torch()(x.float()), InputError, "convert one"),
         (lambda net, x: net(x * 1e306), PrecisionError, "so large"),
         (lambda net, x: net.to_torch(dtype=torch.int32), InputError, "floating"),
         (lambda net, x: net.to_torch(dtype="float64"), InputError, "floating"),

@@ -82,6 +82,11 @@ class AttentionOnly(nn.Module):
         """The network's output for X: (…, tokens, features) → (…, tokens out, features out)."""
         if not isinstance(X, Tensor):
             raise InputError(f"X is a {type(X).__name__} where a torch tensor is needed")
+        weight = next(chain(self.parameters(), self.buffers()), X)
+        if weight.dtype != X.dtype and not torch.is_autocast_enabled(X.device.type):
+            raise InputError(
+                f"X is {X.dtype} where the module is {weight.dtype}; convert one of them"
+            )
         require_input_shape(self.network, tuple(X.shape))
         batch = X.shape[:-2]
         X = X.reshape(-1, *X.shape[-2:])
