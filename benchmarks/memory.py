@@ -10,15 +10,10 @@ from anchorhead.reproduce.__main__ import markdown
 PROGRAM = """
 import sys, time
 import numpy as np
-from anchorhead import Attention, Head, Linear, Network, Term
-from anchorhead.heads import uniform
+from anchorhead.heads import pointwise, uniform
 
 runner, n = sys.argv[1], int(sys.argv[2])
-anchors = uniform(-1.0, 2.0, 64, h=20.0)
-to_query = Linear((None, 1), (None, 2), (Term(features=[[1 / anchors.unit, 0.0]]),),
-                  [[-anchors.centre / anchors.unit, 1.0]])
-head = Head(query=np.eye(2), anchor_keys=anchors.keys, anchor_values=anchors.values, sees="anchors")
-network = Network((to_query, Attention((head,))))
+network = pointwise(uniform(-1.0, 2.0, 64, h=20.0))
 X = np.linspace(-2, 3, n)[:, None]
 if runner == "torch":
     import torch

@@ -144,14 +144,9 @@ def test_overflow_is_told(constructions):
 
 PREPARE = """
 import numpy as np
-from anchorhead import Attention, Head, Linear, Network, Term
-from anchorhead.heads import uniform
+from anchorhead.heads import pointwise, uniform
 
-a = uniform(-1.0, 1.0, 64, h=20.0)
-to_query = Linear((None, 1), (None, 2), (Term(features=[[1 / a.unit, 0.0]]),),
-                  [[-a.centre / a.unit, 1.0]])
-head = Head(query=np.eye(2), anchor_keys=a.keys, anchor_values=a.values, sees="anchors")
-network = Network((to_query, Attention((head,))))
+network = pointwise(uniform(-1.0, 1.0, 64, h=20.0))
 X = np.linspace(-2, 2, 100_000)[:, None]
 if sys.argv[1] == "torch":
     import torch
