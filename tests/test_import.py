@@ -13,15 +13,22 @@ def python(code):
 
 
 def test_import_is_light():
-    """Torch and its like stay out, and the import costs a fraction of what half a second allows."""
-    done = python(
-        "import sys, time; start = time.perf_counter(); import anchorhead; "
-        "print(time.perf_counter() - start); "
-        "print(sorted({'torch', 'sklearn', 'matplotlib', 'typer', 'sympy'} & set(sys.modules)))"
-    )
-    seconds, loaded = done.stdout.splitlines()
-    assert loaded == "[]"
-    assert float(seconds) < 0.5
+    """Torch and its like stay out, and so does what only some calls need.
+
+    Seconds are those of the processor, the least of three, so that a busy machine does not count.
+    """
+    seconds = []
+    for _ in range(3):
+        done = python(
+            "import sys, time; start = time.process_time(); import anchorhead; "
+            "print(time.process_time() - start); "
+            "print(sorted({'torch', 'sklearn', 'matplotlib', 'typer', 'sympy', 'scipy', 'flint'}"
+            " & set(sys.modules)))"
+        )
+        spent, loaded = done.stdout.splitlines()
+        assert loaded == "[]"
+        seconds.append(float(spent))
+    assert min(seconds) < 0.5
 
 
 def test_without_torch_numpy_runs_and_torch_is_asked_for_by_name():

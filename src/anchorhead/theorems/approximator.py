@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from anchorhead.domain import Box
 from anchorhead.errors import (
@@ -141,12 +140,14 @@ def _fitted(
     directions: np.ndarray, cells: np.ndarray, t: np.ndarray, values: np.ndarray
 ) -> Ridges | None:
     """Knot values by least squares; a trace of damping picks the smallest of equal fits."""
+    from scipy.linalg import cho_factor, cho_solve
+
     hats = hat_matrix(directions, cells, t)
     normal = (hats.T @ hats).toarray()
     normal[np.diag_indices_from(normal)] += 1e-10 * normal.trace() / len(normal)
     try:
         solved = cho_solve(cho_factor(normal, overwrite_a=True), hats.T @ values)
-    except LinAlgError:
+    except np.linalg.LinAlgError:
         return None
     return Ridges(directions, cells, solved)
 

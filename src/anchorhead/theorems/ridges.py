@@ -8,12 +8,15 @@ length |a|₁, cut into equal cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from anchorhead.domain import Box
 from anchorhead.theorems.relu import ReLUNetwork
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["Ridges", "primitive_directions"]
 
@@ -102,6 +105,8 @@ class Ridges:
 
 def hat_matrix(directions: np.ndarray, cells: np.ndarray, t: np.ndarray) -> sparse.csr_array:
     """The matrix that takes knot values to the sum's values at the points t: G × knots."""
+    from scipy import sparse
+
     count, start = len(t), starts(directions)
     offsets = np.concatenate([[0], np.cumsum(cells + 1)])
     place = (t @ directions.T - start) / np.abs(directions).sum(axis=1) * cells

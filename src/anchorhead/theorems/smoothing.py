@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.fft import dctn
 
 from anchorhead.errors import InputError, SizeError
 from anchorhead.theorems.cube import OnCube, grid_blocks
@@ -31,6 +30,8 @@ MOST_POINTS = 2**21
 
 def smoothed(target: OnCube, error: float, modulus: Callable[[float], float], limit: int) -> Ridges:
     """The Fejér–Korovkin mean of the target as a sum of ridges; its error is at most ``error``."""
+    from scipy.fft import dctn
+
     D = target.dimension
     degree = _degree(target, error / 2, modulus)
     lines = D * math.log10(2 * degree + 1) - math.log10(2)
