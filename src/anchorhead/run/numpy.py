@@ -1,6 +1,7 @@
 """The reference: what a network computes, in float64, as the definitions say it.
 
-Queries are taken a block at a time, so that no more than ``SCORES`` scores exist at once.
+Queries are taken a block at a time, so that no more than ``SCORES`` scores exist at once. Where most
+anchors weigh nothing at most queries, ``windows`` leaves them out, with the same result to rounding.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import numpy as np
 from anchorhead.errors import PrecisionError
 from anchorhead.layers import Attention, Head, Linear, Softmax, Term
 from anchorhead.network import Network
+from anchorhead.run import windows
 
 __all__ = ["evaluate"]
 
@@ -90,10 +92,12 @@ def _attention(layer: Attention, Z: np.ndarray) -> np.ndarray:
         K = None if head.key is None else Z @ head.key
         V = Z if head.value is None else Z @ head.value
         keys = head.anchors + (0 if K is None else len(K[0]))
-        step = max(1, SCORES // (len(Z) * keys))
+        narrow = windows.pay(head, Q)
+        step = max(1, SCORES // (len(Z) * (head.value_width if narrow else keys)))
         for start in range(0, rows, step):
             block = slice(start, min(start + step, rows))
-            mixed = _mix(head, Q[:, block], K, V, block)
+            queries = Q[:, block]
+            mixed = windows.mix(head, queries) if narrow else _mix(head, queries, K, V, block)
             Y[:, block] += mixed if head.output is None else mixed @ head.output
     return Y
 
