@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "ShapeError",
     "SizeError",
     "require_array",
+    "require_choice",
     "require_flag",
     "require_fraction",
     "require_integer",
@@ -131,6 +133,14 @@ def require_integer(name: str, value: Any, *, least: int, reason: str = "") -> i
         because = f" ({reason})" if reason else ""
         raise InputError(f"{name} is {number} where at least {least} is needed{because}")
     return number
+
+
+def require_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """One of the words in ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        words = " or ".join(repr(choice) for choice in choices)
+        raise InputError(f"{name} is {value!r}; use {words}")
+    return value
 
 
 def require_flag(name: str, value: Any) -> bool:

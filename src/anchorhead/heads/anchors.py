@@ -19,7 +19,7 @@ from anchorhead.errors import (
     require_shape,
 )
 
-__all__ = ["Anchors", "merge", "pad", "share", "sharing_error"]
+__all__ = ["Anchors", "merge", "moved", "pad", "share", "sharing_error"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,18 @@ class Anchors:
 
     def __len__(self) -> int:
         return len(self.slopes)
+
+
+def moved(anchors: Anchors, centre: float, unit: float) -> Anchors:
+    """The same head with its scores written in another centre and unit."""
+    shift = anchors.slopes * ((centre - anchors.centre) / anchors.unit)
+    return replace(
+        anchors,
+        slopes=anchors.slopes * (unit / anchors.unit),
+        intercepts=anchors.intercepts + shift,
+        centre=centre,
+        unit=unit,
+    )
 
 
 def pad(anchors: Anchors, before: int, after: int) -> Anchors:

@@ -8,6 +8,7 @@ into row j; one multi-head layer, the same anchors for every row, turns it into 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,12 +17,14 @@ import numpy as np
 
 from anchorhead.domain import Box
 from anchorhead.errors import InputError, PrecisionError, ShapeError, SizeError, require_array
-from anchorhead.heads.anchors import Anchors, share
+from anchorhead.heads.anchors import Anchors, pad, share
+from anchorhead.heads.ramp import ROUNDOFF, Stretch, ramp, segment
 from anchorhead.heads.uniform import sharpness, staircase_error, uniform
 from anchorhead.layers import Attention, Head, Linear, Term
+from anchorhead.theorems.ramps import Placement
 from anchorhead.theorems.relu import ReLUNetwork
 
-__all__ = ["Neurons", "ramp_anchors", "ramp_error"]
+__all__ = ["Neurons", "ramp_anchors", "ramp_error", "selection", "unit_ramp"]
 
 ROWS = 66
 """The least number of rows of the first layer: 64 anchors and two sentinels a head.
@@ -65,12 +68,35 @@ class Neurons:
 
     def require_resolvable(self, error: float) -> None:
         """Check that float64 tells the hidden neurons' values apart as finely as ``error`` needs."""
-        rounding = float((np.abs(self.relu.output_weights) @ self.relu.rounding(self.box)).max())
-        if rounding > error / 16:
+        if self.rounding > error / 16:
             raise PrecisionError(
                 f"error is {error:.3g} where rounding alone may move relu's output by "
-                f"{rounding:.1e} on this domain; ask for a larger error or scale relu's weights"
+                f"{self.rounding:.1e} on this domain; ask for a larger error or scale relu's weights"
             )
+
+    @cached_property
+    def rounding(self) -> float:
+        """How far the output moves when every neuron is rounded as far as float64 may."""
+        return float((np.abs(self.relu.output_weights) @ self.relu.rounding(self.box)).max())
+
+    def allowance(self, placement: Placement, error: float) -> float:
+        """What rounding outside the heads may add: the part of ``error`` that is set aside for it.
+
+        Twice ``rounding`` for forming the neurons, in the network and in relu; N + 8 steps of size
+        u for the sum of N neurons in either, twice that in all. Uniform anchors stay below their
+        bound by more than this and set nothing aside.
+        """
+        if placement == "uniform":
+            return 0.0
+        largest = np.abs(self.relu.output_weights) @ sum(self.ranges)
+        size = float((largest + np.abs(self.relu.output_offsets)).max())
+        spent = 2 * self.rounding + 4 * (self.relu.hidden + 8) * ROUNDOFF * size
+        if spent > error / 2:
+            raise PrecisionError(
+                f"error is {error:.3g} where rounding may move the network's output by "
+                f"{spent:.1e} on this domain; ask for a larger error or scale relu's weights"
+            )
+        return spent
 
     @cached_property
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:
@@ -113,21 +139,23 @@ class Neurons:
         inside = self.box.contains(X)
         return np.broadcast_to(inside[..., None], (*inside.shape, self.relu.shape_out[0]))
 
-    def layers(self, anchors: Anchors, output: np.ndarray | None) -> tuple[Linear, Attention]:
+    def layers(
+        self, pieces: Sequence[Anchors], output: np.ndarray | None
+    ) -> tuple[Linear, Attention]:
         """The gathering map and the attention layer; row j of the result is neuron j's unit ramp.
 
-        The columns are z_j − ½, a constant 1, and for each head the slope, the intercept and the
-        value of the anchor that the row holds for it.
+        There is one head for each of the pieces, which hold one anchor for each row. The columns are
+        z_j − ½, a constant 1, and for each head the slope, the intercept and the value of the anchor
+        that the row holds for it.
         """
         n, d = self.relu.shape_in
         hidden = self.relu.hidden
-        rows = max(hidden, ROWS, math.isqrt(15 * len(anchors)))
-        pieces = share(anchors, rows)
+        rows, (centre, unit) = len(pieces[0]), (pieces[0].centre, pieces[0].unit)
         columns = 2 + 3 * len(pieces)
         start, inverse = self.ranges[0], self.inverse_widths
 
         constant = np.zeros((rows, columns))
-        constant[:hidden, 0] = (self.relu.hidden_offsets - start) * inverse - anchors.centre
+        constant[:hidden, 0] = (self.relu.hidden_offsets - start) * inverse - centre
         constant[:, 1] = 1
         held = [np.column_stack([piece.keys, piece.values]) for piece in pieces]
         constant[:, 2:] = np.column_stack(held)
@@ -138,7 +166,7 @@ class Neurons:
         terms = [Term(features=to_first[r], tokens=tokens[:, :, r]) for r in range(d)]
 
         pick = np.eye(columns)
-        query = np.column_stack([pick[:, 0] / anchors.unit, pick[:, 1]])
+        query = np.column_stack([pick[:, 0] / unit, pick[:, 1]])
         heads = [
             Head(
                 query=query, key=pick[:, at : at + 2], value=pick[:, at + 2 : at + 3], output=output
@@ -147,6 +175,24 @@ class Neurons:
         ]
         gathered = Linear((n, d), (rows, columns), tuple(terms), constant)
         return gathered, Attention(tuple(heads), keep=hidden)
+
+
+def unit_ramp(placement: Placement, error: float, hidden: int) -> tuple[list[Anchors], float]:
+    """Heads for the unit ramp with at least ``hidden`` anchors each, and a bound of their sum."""
+    if placement == "uniform":
+        anchors = ramp_anchors(error)
+        pieces = share(anchors, max(hidden, ROWS, math.isqrt(15 * len(anchors))))
+        return pieces, ramp_error(anchors, len(pieces) > 1)
+    (alone,), bound = ramp([Stretch((0.0, 1.0), (0,), 0)], error=min(error, 1.0))
+    return [pad(alone, 0, max(hidden - len(alone), 0))], bound
+
+
+def selection(placement: Placement, error: float) -> tuple[Anchors, float, float]:
+    """Anchors that return y on [0, 1], their bound, and how much steeper than y they get."""
+    if placement == "uniform":
+        anchors = ramp_anchors(error)
+        return anchors, ramp_error(anchors, shared=False), 1.0
+    return segment(min(error, 1.0))
 
 
 def ramp_anchors(error: float) -> Anchors:

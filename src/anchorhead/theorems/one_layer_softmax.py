@@ -7,17 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from anchorhead.errors import require_positive
+from anchorhead.errors import require_choice, require_positive
 from anchorhead.layers import Linear, Softmax, Term
 from anchorhead.network import Network
 from anchorhead.theorems.construction import Construction
-from anchorhead.theorems.neurons import Neurons, ramp_anchors, ramp_error
+from anchorhead.theorems.neurons import Neurons, selection, unit_ramp
+from anchorhead.theorems.ramps import PLACEMENTS, Placement
 from anchorhead.theorems.relu import ReLUNetwork
 
 __all__ = ["one_layer_softmax"]
 
 
-def one_layer_softmax(relu: ReLUNetwork, domain: Any, error: float) -> Construction:
+def one_layer_softmax(
+    relu: ReLUNetwork, domain: Any, error: float, *, anchors: Placement = "uniform"
+) -> Construction:
     """One attention layer and a row softmax that differ from ``relu`` by at most ``error``.
 
     Statement (theorem 4). For a ReLU network f(X) = C max(W vec(X) + t, 0) + c and a box there are
@@ -31,38 +34,46 @@ def one_layer_softmax(relu: ReLUNetwork, domain: Any, error: float) -> Construct
     put entry o in its place. The error is η max_o Σ_j |C_oj| (b_j − a_j) plus that of the second
     selection, (½ + tail) r_o Δ; the two shares are chosen to need the fewest scores.
 
+    With ``anchors="graded"`` the unit ramp has 4 or 5 anchors as in ``two_layers``, and the second
+    selection 2 or 3 scores: the identity group alone, without kinks, within η r_o/2 and of slope at
+    most S = 1 + δ²/4, which multiplies the first layer's error.
+
     Args:
         relu: The network, with its shapes.
         domain: A ``Box``, or pairs (low, high) for the n·d entries of X.
         error: The largest difference allowed in any entry.
+        anchors: "uniform", the paper's, or "graded".
 
     Returns:
         The construction; ``applies(X)`` says whether X lies in the box.
     """
     error = require_positive("error", error)
+    require_choice("anchors", anchors, PLACEMENTS)
     neurons = Neurons.of(relu, domain)
     neurons.require_resolvable(error)
     tokens, width = relu.shape_out
     outputs = tokens * width
     low, spread = neurons.output_ranges()
     amplification, widest = neurons.amplification, float(spread.max())
-    first, second = _shares(error, relu.hidden * amplification, outputs * widest)
-    anchors = ramp_anchors(first / amplification if amplification else 1.0)
-    selection = ramp_anchors(second / widest if widest else 1.0)
+    spent = neurons.allowance(anchors, error)
+    first, second = _shares(error - spent, relu.hidden * amplification, outputs * widest)
+    chosen, chosen_error, slope = selection(anchors, second / widest if widest else 1.0)
+    allowed = first / (slope * amplification) if amplification else 1.0
+    pieces, ramp_error = unit_ramp(anchors, allowed, relu.hidden)
 
-    gathered, ramps = neurons.layers(anchors, output=None)
-    inverse = np.divide(1, spread, out=np.zeros(outputs), where=spread > 0) / selection.unit
-    place = (neurons.offsets - low) * inverse - selection.centre / selection.unit
+    gathered, ramps = neurons.layers(pieces, output=None)
+    inverse = np.divide(1, spread, out=np.zeros(outputs), where=spread > 0) / chosen.unit
+    place = (neurons.offsets - low) * inverse - chosen.centre / chosen.unit
     score = Linear(
         (relu.hidden, 1),
-        (outputs, len(selection)),
-        (Term(features=selection.slopes[None], tokens=neurons.gains * inverse[:, None]),),
-        place[:, None] * selection.slopes + selection.intercepts,
+        (outputs, len(chosen)),
+        (Term(features=chosen.slopes[None], tokens=neurons.gains * inverse[:, None]),),
+        place[:, None] * chosen.slopes + chosen.intercepts,
     )
     read = Linear(
-        (outputs, len(selection)),
+        (outputs, len(chosen)),
         (outputs, width),
-        (Term(features=np.repeat(selection.values, width, axis=1)),),
+        (Term(features=np.repeat(chosen.values, width, axis=1)),),
     )
     own = np.tile(np.eye(width), (tokens, 1)) * spread[:, None]
     fold = np.repeat(np.eye(tokens), width, axis=1)
@@ -73,8 +84,7 @@ def one_layer_softmax(relu: ReLUNetwork, domain: Any, error: float) -> Construct
         low.reshape(tokens, width),
     )
     network = Network((gathered, ramps, score, Softmax(), read, unfold))
-    bound = amplification * ramp_error(anchors, len(ramps.heads) > 1)
-    bound += widest * ramp_error(selection, shared=False)
+    bound = slope * amplification * ramp_error + widest * chosen_error + spent
     return Construction(network, relu, bound, neurons.applies)
 
 

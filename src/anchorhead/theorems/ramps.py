@@ -7,7 +7,7 @@ index of the anchor nearest to the ramp's value.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,9 +23,15 @@ from anchorhead.errors import (
     require_shape,
 )
 from anchorhead.heads.anchors import Anchors
-from anchorhead.heads.uniform import cell, nearest, sharpness, uniform
+from anchorhead.heads.ramp import ROUNDOFF, Stretch, ramp
+from anchorhead.heads.uniform import cell, nearest, sharpness, spacing, uniform
 
-__all__ = ["Ramps"]
+__all__ = ["PLACEMENTS", "Placement", "Ramps"]
+
+Placement = Literal["uniform", "graded"]
+"""Where anchors stand: the paper's lattice, or crowded in scale where the target has kinks."""
+
+PLACEMENTS = ("uniform", "graded")
 
 BAND = 0.05
 """Half the width, in units of Δ, of the band around a midpoint where slots change and no continuous
@@ -117,6 +123,31 @@ class Ramps:
         """
         largest = max(abs(self.low), abs(self.high))
         return largest * self.softmax_error + (self.high - self.low) / len(self.slots)
+
+    def graded(self, heads: int, places: int) -> tuple[list[Anchors], float]:
+        """Graded anchors: one head for each of so many equal parts of the lattice, and their bound.
+
+        The lattice still decides where which coordinate is written: anchor k is nearest between the
+        midpoints to its neighbours, and a run of anchors with equal slots is one stretch. The bound
+        is that of ``heads.ramp`` with τ = BAND·Δ, plus 8(d + 8)u max(|a|, |b|): forming y_i moves it
+        by (d + 8)u(Σ_r |w_ir x_ir| + |t_i|) at most, a ramp moves no more than that, and tokens whose
+        terms are up to 8 max(|a|, |b|) together have this in the bound; with larger ones, float64
+        adds (d + 8)u for each unit of them.
+        """
+        count = len(self.slots)
+        delta, part = spacing(self.low, self.high, count), count // heads
+        edges = self.low + (np.arange(count + 1) - 0.5) * delta
+        edges[0], edges[-1] = self.low, self.high
+        starts = np.flatnonzero(np.append(True, self.changes))
+        stretches = []
+        for first in range(0, count, part):
+            inner = starts[(starts > first) & (starts < first + part)]
+            marks = np.concatenate([[first], inner, [first + part]])
+            entry = int(self.slots[max(first - 1, 0)])
+            stretches.append(Stretch(edges[marks].tolist(), self.slots[marks[:-1]].tolist(), entry))
+        laid, bound = ramp(stretches, places=places, width=self.width, band=BAND * delta)
+        largest = max(abs(self.low), abs(self.high))
+        return laid, bound + 8 * (self.weights.shape[1] + 8) * ROUNDOFF * largest
 
     def argument(self, X: np.ndarray) -> np.ndarray:
         """y_i = w_i·x_i + t_i for every token."""

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from anchorhead.errors import require_integer
+from anchorhead.errors import InputError, require_choice, require_integer
 from anchorhead.layers import Attention, Head, Linear, Term
 from anchorhead.network import Network
 from anchorhead.theorems.construction import Construction
-from anchorhead.theorems.ramps import Ramps
+from anchorhead.theorems.ramps import PLACEMENTS, Placement, Ramps
 
 __all__ = ["single_head"]
 
@@ -20,8 +20,9 @@ def single_head(
     offsets: Any,
     low: float,
     high: float,
-    anchors: int,
+    anchors: int | Placement,
     *,
+    count: int | None = None,
     slots: Any = None,
     width: int | None = None,
     softmax_error: float = 1e-9,
@@ -39,25 +40,36 @@ def single_head(
     slope column would do: products w_ir x_ir that cancel must be summed before they meet a slope, or
     each anchor would round them differently.
 
+    With ``anchors="graded"`` the same head in the same shapes is the identity between two constants,
+    joined by steep scores (``heads/ramp.py``); G still goes by the nearest of p uniform anchors. The
+    bound is then, with h the largest half-length of a run of equal slots (without slots (b − a)/2),
+    hη + h S 0.2785/(β − δ) + 5Qρ + rounding, the third term only with slots: about 10⁻¹²(b − a)
+    without slots and 10⁻⁸ with a few. A run takes 2 anchors, or 3 where there is room, and the ends 2.
+
     Args:
         weights: n×d, one ramp direction for each token.
         offsets: n offsets t_i.
         low: The ramps' lower end a.
         high: Their upper end b.
-        anchors: The number p of anchors, more than n.
+        anchors: The number p of anchors, more than n; or "uniform" or "graded", with ``count``.
+        count: p, where ``anchors`` is a word.
         slots: G, one coordinate for each anchor; without it all write to the first.
         width: d_o, the number of coordinates; without it as many as ``slots`` uses.
-        softmax_error: ε₀, the weight that may stray from the right anchors.
+        softmax_error: ε₀, the weight that may stray from the right anchors; graded anchors have their
+            own bound and do not use it.
 
     Returns:
         The construction. Where G changes between neighbours, ``applies`` leaves out the tokens
         within 5 % of the spacing of their midpoint, where a continuous head cannot choose.
     """
-    count = require_integer("anchors", anchors, least=2)
+    placement, name, count = _placed(anchors, count)
     ramps = Ramps.of(weights, offsets, low, high, count, slots, width, softmax_error)
     n, d = ramps.weights.shape
-    require_integer("anchors", count, least=n + 1, reason=f"the theorem needs p > n, and n is {n}")
-    laid = ramps.anchors()
+    require_integer(name, count, least=n + 1, reason=f"the theorem needs p > n, and n is {n}")
+    if placement == "graded":
+        (laid,), bound = ramps.graded(heads=1, places=count)
+    else:
+        laid, bound = ramps.anchors(), ramps.bound()
     columns = 2 * d + ramps.width + 2
 
     constant = np.zeros((count, columns))
@@ -74,4 +86,22 @@ def single_head(
     key = np.column_stack([pick[:, d], pick[:, 2 * d + 1]])
     head = Head(query=query, key=key, value=pick[:, 2 * d + 2 :])
     network = Network((first, Attention((head,), keep=n)))
-    return Construction(network, ramps.target, ramps.bound(), ramps.applies)
+    return Construction(network, ramps.target, bound, ramps.applies)
+
+
+def _placed(anchors: Any, count: Any) -> tuple[str, str, int]:
+    """Where the anchors stand, the name of the argument that counts them, and how many they are."""
+    if not isinstance(anchors, str):
+        number = require_integer("anchors", anchors, least=2)
+        if count is not None and count != number:
+            raise InputError(
+                f"count is {count!r} where anchors is {number} already; leave one of them out, or "
+                f"give anchors='uniform' or 'graded' with count"
+            )
+        return "uniform", "anchors", number
+    placement = require_choice("anchors", anchors, PLACEMENTS)
+    if count is None:
+        raise InputError(
+            f"count is missing where anchors is {placement!r}; give the number of anchors as count"
+        )
+    return placement, "count", require_integer("count", count, least=2)

@@ -1,0 +1,182 @@
+"""Descent over meshes: variable projection, Levenberg and Marquardt's damping, many at once.
+
+A head with score differences gap_j (u − place_j) + offset_j is linear in its values, so for every
+mesh the best values are a least-squares problem, and what is left to minimise is a function of the
+mesh alone: c(gaps, offsets) = min_v ‖W(P v − f)‖² + μ²‖v‖², P the weights at the sample points.
+With D_k = p_k (v_k − F) and G_j = Σ_{k>j} D_k the derivatives of the output are ∂F/∂offset_j = G_j
+and ∂F/∂gap_j = (u − place_j) G_j; projected off the range of P they are the Jacobian (Golub and
+Pereyra, in Kaufman's form).
+
+Gaps are free: one that passes through zero swaps two anchors, and breakpoints need not stay in
+order. An anchor that nowhere weighs most still bends what lies beside it; a third of all anchors of
+the best heads found are of that kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anchorhead.heads.anchors import Anchors
+from anchorhead.heads.mesh import Mesh
+from anchorhead.heads.response import softmax
+
+__all__ = ["Samples", "descend"]
+
+STAGES = ((42, 1, 1.0), (8, 8, 0.75), (2, 30, 0.4), (1, 50, 0.0))
+"""How many starts are followed for how many steps: the best of each stage enter the next, unless
+even they are hopeless. With e the error, s the target's size and g the goal that is so where e >
+s^{share} g^{1 − share}, the third number the share: in a stage the error may fall by so much of
+what is missing, on a log scale."""
+
+LOOK = 20
+"""Steps between two looks at how fast the error falls; where that is too slow, the stage ends."""
+
+PRODUCTS = 60_000
+"""Weights times anchors whose products take about as long as all else in a step does."""
+
+LARGEST_STEP = 10.0
+"""No offset moves farther in one step: scores that jump leave the region where the model holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Points u, increasing, and the target there, points × width, as weighted for least squares."""
+
+    points: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray | None = None
+
+
+@dataclass(eq=False)
+class _State:
+    """Several heads at once, one a row, with what a step needs to know of each."""
+
+    gaps: np.ndarray
+    offsets: np.ndarray
+    P: np.ndarray
+    Q: np.ndarray
+    values: np.ndarray
+    residual: np.ndarray
+    cost: np.ndarray
+
+    def rows(self, chosen: np.ndarray) -> _State:
+        return _State(*(array[chosen] for array in vars(self).values()))
+
+    def replaced(self, better: np.ndarray, other: _State) -> _State:
+        """This state, with the rows that are ``better`` in ``other`` taken from there."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return _State(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
+
+
+def descend(
+    samples: Samples, meshes: Mesh, goal: float, damping: float, stages=STAGES
+) -> tuple[Anchors, float]:
+    """The best head found from the starting ``meshes``, and the work it took in units of a step's.
+
+    Stops as soon as its error, damping · max Σ_k p_k |v_k| included, is at most ``goal`` at the
+    sample points, and where it sees that it will not get there; with goal 0 it goes on to the end.
+    """
+    problem = _Problem(samples, meshes, damping)
+    state = problem.solved(meshes.gaps, meshes.offsets)
+    lam = np.full(len(state.cost), 1e-2)
+    best, least, work = None, np.inf, 0.0
+    size = float(np.abs(samples.values).max())
+    for keep, steps, share in stages:
+        if len(state.cost) > keep:
+            chosen = np.argsort(state.cost, kind="stable")[:keep]
+            state, lam = state.rows(chosen), lam[chosen]
+            problem.places = problem.places[chosen]
+        before = np.inf
+        for step in range(steps):
+            errors = problem.errors(state)
+            leader = int(errors.argmin())
+            if best is None or errors[leader] < least:
+                least = float(errors[leader])
+                mesh = Mesh(state.gaps[leader], state.offsets[leader], problem.places[leader])
+                best = mesh.anchors(state.values[leader])
+            if least <= goal or lam.min() > 1e10:
+                break
+            if goal > 0 and step % LOOK == 0:
+                if least * (least / before) ** ((steps - step) / LOOK) > goal:
+                    break
+                before = least
+            state, lam = _step(problem, state, lam)
+            work += 1 + state.P.size * state.P.shape[2] / PRODUCTS
+        if goal > 0 and least > size**share * goal ** (1 - share):
+            break
+    assert best is not None
+    return best, work
+
+
+def _step(problem: _Problem, state: _State, lam: np.ndarray) -> tuple[_State, np.ndarray]:
+    """One damped Gauss–Newton step of every head; a step that does not help is not taken."""
+    J = problem.jacobian(state)
+    r = np.moveaxis(state.residual, 2, 1).reshape(len(J), -1, 1)
+    sizes = np.sqrt(np.square(J).sum(axis=1))
+    sizes = np.maximum(sizes, 1e-9 * sizes.max(axis=1, keepdims=True) + 1e-300)
+    J /= sizes[:, None]
+    transposed = J.swapaxes(1, 2)
+    H, count = transposed @ J, J.shape[2]
+    H[:, np.arange(count), np.arange(count)] += lam[:, None]
+    move = -np.linalg.solve(H, transposed @ r)[..., 0] / sizes
+    half = count // 2
+    farthest = np.abs(move[:, half:]).max(axis=1)
+    move *= np.minimum(1, LARGEST_STEP / np.maximum(farthest, 1e-300))[:, None]
+    new = problem.solved(state.gaps + move[:, :half], state.offsets + move[:, half:])
+    better = new.cost < state.cost
+    lam = np.where(better, np.maximum(lam / 6, 1e-15), np.maximum(lam * 5, 1e-12))
+    return state.replaced(better, new), lam
+
+
+class _Problem:
+    """The least-squares problem of all starts: values for given meshes, and its derivatives."""
+
+    def __init__(self, samples: Samples, meshes: Mesh, damping: float):
+        u, f = samples.points, samples.values
+        self.u, self.damping = u, damping
+        self.W = np.ones(len(u)) if samples.weights is None else samples.weights
+        self.places = meshes.places
+        anchors = meshes.gaps.shape[1] + 1
+        self.goal = np.concatenate([f * self.W[:, None], np.zeros((anchors, f.shape[1]))])
+        self.damped = damping * np.eye(anchors)
+
+    def scores(self, gaps: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        distance = self.u[:, None] - self.places[:, None, :]
+        scores = np.zeros((*distance.shape[:2], distance.shape[2] + 1))
+        np.cumsum(distance * gaps[:, None] + offsets[:, None], axis=2, out=scores[:, :, 1:])
+        return scores
+
+    def solved(self, gaps: np.ndarray, offsets: np.ndarray) -> _State:
+        P = softmax(self.scores(gaps, offsets))
+        A = np.empty((len(P), *self.goal.shape[:1], P.shape[2]))
+        np.multiply(P, self.W[:, None], out=A[:, : len(self.u)])
+        A[:, len(self.u) :] = self.damped
+        Q, R = np.linalg.qr(A)
+        values = np.linalg.solve(R, Q.swapaxes(1, 2) @ self.goal)
+        residual = A @ values - self.goal
+        cost = np.square(residual).sum(axis=(1, 2))
+        return _State(gaps, offsets, P, Q, values, residual, np.where(np.isnan(cost), np.inf, cost))
+
+    def errors(self, state: _State) -> np.ndarray:
+        apart = np.abs(state.residual[:, : len(self.u)] / self.W[:, None]).max(axis=(1, 2))
+        sizes = (state.P @ np.abs(state.values)).max(axis=(1, 2))
+        return apart + self.damping * sizes
+
+    def jacobian(self, state: _State) -> np.ndarray:
+        """Derivatives of the residuals, heads × (width · rows) × 2(p − 1), off the range of P."""
+        values, P = state.values, state.P
+        output = P @ values
+        D = P[:, None] * (
+            np.moveaxis(values, 2, 1)[:, :, None] - np.moveaxis(output, 2, 1)[..., None]
+        )
+        D *= self.W[:, None]
+        G = np.cumsum(D[..., :0:-1], axis=3)[..., ::-1]
+        heads, width, points, half = G.shape
+        J = np.zeros((heads, width, points + half + 1, 2 * half))
+        J[:, :, :points, :half] = G * (self.u[:, None] - self.places[:, None, None, :])
+        J[:, :, :points, half:] = G
+        Q = state.Q[:, None]
+        J -= Q @ (Q.swapaxes(2, 3) @ J)
+        return J.reshape(heads, -1, 2 * half)

@@ -1,0 +1,107 @@
+"""The fewest anchors with which one head meets a goal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anchorhead.heads.anchors import Anchors
+from anchorhead.heads.mesh import Mesh
+from anchorhead.heads.response import Precision
+from anchorhead.heads.search import Found, Layout, Target, finished, sample_points, search
+
+__all__ = ["LADDER", "constant", "smallest"]
+
+PRUNING = ((8, 6, 0.9), (3, 20, 0.5), (1, 60, 0.0))
+"""Stages of descent after an anchor was left out: fewer starts, as these are good ones."""
+
+LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+"""Numbers of anchors that are tried in turn until one suffices."""
+
+STALE = 3
+"""Rungs of the ladder without a third less error after which more anchors are taken to be of no
+use: the rest is rounding."""
+
+
+def smallest(
+    target: Target,
+    layout: Layout,
+    goal: float,
+    dtype: Precision,
+    budget: float,
+    most: int = LADDER[-1],
+) -> Found:
+    """The head with the fewest anchors found whose error is at most ``goal``.
+
+    The numbers of LADDER are tried until one suffices, then numbers between it and the last that
+    did not, by halving, until ``budget`` steps of descent are spent. If none up to ``most``
+    suffices, the best head found.
+    """
+    found = best = constant(target, layout, dtype, goal)
+    fails, stale = 1, 0
+    for count in LADDER:
+        if best.error <= goal or count > most or stale >= STALE:
+            break
+        found = search(target, layout, count, goal, dtype)
+        fails = fails if found.error <= goal else count
+        hopeful = found.error < 0.7 * best.error
+        stale = 0 if hopeful or best.error > 100 * goal else stale + 1
+        best = min(best, found, key=lambda each: each.error)
+    if best.error > goal:
+        return best
+    while budget > 0:
+        found, spent = _pruned(found, target, layout, goal, dtype, budget)
+        middle = (len(found.anchors) + fails) // 2
+        budget -= spent
+        if middle == fails or budget <= 0:
+            break
+        tried = search(target, layout, middle, goal, dtype)
+        budget -= tried.work
+        if tried.error > goal:
+            fails = middle
+        else:
+            found = tried
+    return found
+
+
+def _pruned(
+    found: Found, target: Target, layout: Layout, goal: float, dtype: Precision, budget: float
+) -> tuple[Found, float]:
+    """A head within ``goal`` with fewer anchors, as long as descent makes up for them; and the work.
+
+    Every anchor is left out in turn, or, as symmetric targets ask for, every pair that mirrors each
+    other; the heads that suffer least descend.
+    """
+    work, drop = 0.0, 1
+    while drop <= 2 and len(found.anchors) > 1 + drop and work < budget:
+        count = len(found.anchors)
+        ends = layout(count)[0][[0, -1]]
+        start = Mesh.stack([_without(found.anchors, i, *ends) for i in _left_out(count, drop)])
+        tried = search(target, layout, count - drop, goal, dtype, PRUNING, start)
+        work += tried.work
+        if tried.error <= goal:
+            found, drop = tried, 1
+        else:
+            drop += 1
+    return found, work
+
+
+def _left_out(count: int, drop: int) -> list[list[int]]:
+    """Which anchors to leave out: each by itself, or each with its mirror image."""
+    if drop == 1:
+        return [[i] for i in range(count)]
+    return [[i, count - 1 - i] for i in range(count // 2)]
+
+
+def _without(anchors: Anchors, left: list[int], low: float, high: float) -> Mesh:
+    kept = np.setdiff1d(np.arange(len(anchors)), left)
+    fewer = Anchors(anchors.slopes[kept], anchors.intercepts[kept], anchors.values[kept])
+    return Mesh.between(fewer, low, high)
+
+
+def constant(target: Target, layout: Layout, dtype: Precision, goal: float) -> Found:
+    """A single anchor: the middle between the largest and the least value."""
+    points = sample_points(layout(16)[0], 16)
+    values = target(points)
+    middle = (values.max(axis=0) + values.min(axis=0)) / 2
+    anchors = Anchors(np.zeros(1), np.zeros(1), middle[None])
+    return finished(anchors, target, points, dtype, goal)
