@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cache
 
 import numpy as np
 
-from anchorhead.compiler.structure import Structure
+from anchorhead.compiler.structure import Structure, crowded
 from anchorhead.heads.anchors import Anchors
 from anchorhead.heads.chart import Chart
 from anchorhead.heads.response import Precision
@@ -21,16 +21,24 @@ __all__ = ["Made", "in_pieces"]
 SHARES = (0.9, 0.6, 0.3)
 """What part of the error the pieces may take, tried in turn; splices and rounding get the rest."""
 
+HOPELESS = 3.0
+"""Splices that are off by so many goals are not mended by better pieces."""
+
 STRAIGHT = 1e-3
 """A piece this much nearer to a straight line than the error asked for is made as one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Heads that add up to a function, and the largest error measured, what rounding adds included."""
+    """Heads that add up to a function, the largest error measured with what rounding adds, and how.
+
+    The construction is "smooth" where one group of anchors stands evenly, "graded" where it crowds
+    toward one place, "spliced" where several groups are joined.
+    """
 
     heads: tuple[Anchors, ...]
     error: float
+    construction: str
 
     @property
     def keys(self) -> int:
@@ -53,19 +61,27 @@ def in_pieces(
     goal, the best that was found.
     """
     ends = (low, *structure.points, high)
-    best: Made | None = None
     budget /= len(ends) - 1
-    for share in SHARES if len(ends) > 2 else (1.0,):
-        groups = [_piece(target, c, share * goal, dtype, budget) for c in structure.charts]
-        if len(groups) == 1:
-            return Made((groups[0].anchors,), groups[0].error)
-        for made in _spliced(target, ends, groups, goal, dtype):
+    if len(ends) == 2:
+        found = _piece(target, structure.charts[0], goal, dtype, budget)
+        name = "smooth" if len(structure.charts[0].knots) == 2 else "graded"
+        return Made((found.anchors,), found.error, name)
+
+    @cache
+    def groups(share: float) -> _Groups:
+        found = [_piece(target, c, share * goal, dtype, budget) for c in structure.charts]
+        return _Groups.of(found, ends, target, goal, dtype)
+
+    best: Made | None = None
+    for join in (_Groups.in_one_head, _Groups.in_a_head_each):
+        for share in SHARES:
+            made = join(groups(share))
             if best is None or made.error < best.error:
                 best = made
             if made.error <= goal:
                 return made
-        if max(group.error for group in groups) > goal:
-            break
+            if made.error > HOPELESS * goal:
+                break
     assert best is not None
     return best
 
@@ -105,32 +121,45 @@ def _straight(target: Target, chart: Chart, goal: float, dtype: Precision) -> Fo
     return None
 
 
-def _spliced(
-    target: Target, ends: Sequence[float], groups: Sequence[Found], goal: float, dtype: Precision
-) -> Iterator[Made]:
-    """All groups in one head, then in one head each; steep enough that splices meet the goal."""
-    points = ends[1:-1]
-    own = [group.anchors for group in groups]
-    spare = max(goal, 1.05 * max(group.error for group in groups))
-    steps = [
-        steepness(own[i], own[i + 1], point, target, ends[i], ends[i + 2], 0.97 * spare)
-        for i, point in enumerate(points)
-    ]
-    grid = _toward(ends)
-    steepest = own[int(np.argmax([np.abs(g.slopes).max() / g.unit for g in own]))]
-    _, unit = Chart.even(ends[0], ends[-1]).frame(dtype)
-    whole = joined(own, points, steps, steepest.centre, unit)
-    one = finished(whole, target, grid, dtype, goal)
-    yield Made((one.anchors,), one.error)
-    heads = separate(own, points, steps, target(np.array(points)))
-    yield Made(*measured(heads, target, grid, dtype))
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Groups of anchors, one for each piece, and how steep scores become where pieces meet."""
 
+    own: Sequence[Anchors]
+    ends: Sequence[float]
+    steps: Sequence[float]
+    target: Target
+    goal: float
+    dtype: Precision
 
-def _toward(ends: Sequence[float]) -> np.ndarray:
-    """Points of the interval, even in every piece and crowding toward the splices on all scales."""
-    parts = [np.array([ends[0], ends[-1]])]
-    for i, (a, b) in enumerate(pairwise(ends)):
-        share = np.concatenate([np.linspace(0, 1, 65), np.geomspace(1e-30, 0.5, 120)])
-        parts += [a + share * (b - a)] if i else [a + np.linspace(0, 1, 65) * (b - a)]
-        parts += [b - share[65:] * (b - a)] if i < len(ends) - 2 else []
-    return np.unique(np.clip(np.concatenate(parts), ends[0], ends[-1]))
+    @classmethod
+    def of(
+        cls,
+        found: Sequence[Found],
+        ends: Sequence[float],
+        target: Target,
+        goal: float,
+        dtype: Precision,
+    ) -> _Groups:
+        """The groups with the least steps at which splices meet the goal, as far as pieces do."""
+        own = [group.anchors for group in found]
+        spare = 0.97 * max(goal, 1.05 * max(group.error for group in found))
+        steps = [
+            steepness(own[i], own[i + 1], point, target, ends[i], ends[i + 2], spare)
+            for i, point in enumerate(ends[1:-1])
+        ]
+        return cls(own, ends, steps, target, goal, dtype)
+
+    def in_one_head(self) -> Made:
+        """All groups in one head."""
+        steepest = self.own[int(np.argmax([np.abs(g.slopes).max() / g.unit for g in self.own]))]
+        _, unit = Chart.even(self.ends[0], self.ends[-1]).frame(self.dtype)
+        whole = joined(self.own, self.ends[1:-1], self.steps, steepest.centre, unit)
+        one = finished(whole, self.target, crowded(self.ends), self.dtype, self.goal)
+        return Made((one.anchors,), one.error, "spliced")
+
+    def in_a_head_each(self) -> Made:
+        """A head for each group, which is small where others are in charge: rounding hurts less."""
+        points = self.ends[1:-1]
+        heads = separate(self.own, points, self.steps, self.target(np.array(points)))
+        return Made(*measured(heads, self.target, crowded(self.ends), self.dtype), "spliced")

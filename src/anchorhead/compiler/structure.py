@@ -18,7 +18,7 @@ from anchorhead.errors import InputError, PrecisionError
 from anchorhead.heads.chart import Chart
 from anchorhead.heads.search import Target
 
-__all__ = ["Structure", "resolved", "structure_of"]
+__all__ = ["Structure", "crowded", "resolved", "structure_of"]
 
 FIRST_CELLS = 13
 """Cells of the first look: with 17 points each, 209 points in all."""
@@ -62,7 +62,12 @@ class Structure:
 
 
 def structure_of(
-    f: Target, low: float, high: float, tolerance: float, kinks: Sequence[float] | None = None
+    f: Target,
+    low: float,
+    high: float,
+    tolerance: float,
+    kinks: Sequence[float] | None = None,
+    watched: Sequence[float] = (),
 ) -> Structure:
     """The structure of f on [low, high], as far as ``tolerance`` can see it.
 
@@ -72,26 +77,34 @@ def structure_of(
         high: Upper end.
         tolerance: Differences below this do not matter.
         kinks: The points to use instead of searching for them.
+        watched: Points around which the first look is closer: something narrow is known to be there.
 
     Raises:
         InputError: f jumps, or grows without bound.
         PrecisionError: f is rough everywhere.
     """
-    points = tuple(sorted(kinks)) if kinks is not None else _rough_points(f, low, high, tolerance)
+    points = sorted(kinks or ())
+    if kinks is None:
+        points = _rough_points(f, low, high, tolerance, watched)
     for point in points:
         _require_continuous(f, point, low, high, tolerance)
     ends = [low, *points, high]
     for a, b in pairwise(tuple(ends)):
-        cells = resolved(f, a, b, tolerance / 10, degree=8)
+        cells = resolved(f, a, b, tolerance / 10, 8, watched)
         if cells is not None and _is_fine(cells, 0) and _is_fine(cells, -1):
             ends.append(a + (b - a) / 2)
     ends.sort()
-    charts = tuple(_chart(f, a, b, tolerance) for a, b in pairwise(ends))
+    charts = tuple(_chart(f, a, b, tolerance, watched) for a, b in pairwise(ends))
     return Structure(tuple(ends[1:-1]), charts)
 
 
 def resolved(
-    f: Target, low: float, high: float, tolerance: float, degree: int
+    f: Target,
+    low: float,
+    high: float,
+    tolerance: float,
+    degree: int,
+    watched: Sequence[float] = (),
 ) -> np.ndarray | None:
     """The ends of cells on which interpolants of this ``degree`` are good to ``tolerance``.
 
@@ -101,7 +114,7 @@ def resolved(
     """
     nodes = (1 - np.cos(np.pi * np.arange(degree + 1) / degree)) / 2
     last = _last_coefficients(degree)
-    ends = np.linspace(low, high, FIRST_CELLS + 1)
+    ends = _first_ends(low, high, watched)
     left, right = ends[:-1], ends[1:]
     done, largest = [left], 0.0
     for _ in range(DEEPEST):
@@ -125,6 +138,26 @@ def resolved(
     return np.append(np.unique(np.concatenate(done)), high)
 
 
+def crowded(ends: Sequence[float]) -> np.ndarray:
+    """Points of the interval, even in every piece and crowding toward the splices on all scales."""
+    parts = [np.array([ends[0], ends[-1]])]
+    for i, (a, b) in enumerate(pairwise(ends)):
+        share = np.concatenate([np.linspace(0, 1, 65), np.geomspace(1e-30, 0.5, 120)])
+        parts += [a + share * (b - a)] if i else [a + np.linspace(0, 1, 65) * (b - a)]
+        parts += [b - share[65:] * (b - a)] if i < len(ends) - 2 else []
+    return np.unique(np.clip(np.concatenate(parts), ends[0], ends[-1]))
+
+
+def _first_ends(low: float, high: float, watched: Sequence[float]) -> np.ndarray:
+    """Even cells, and around each point that is watched cells that halve toward it."""
+    ends = np.linspace(low, high, FIRST_CELLS + 1)
+    reach = (high - low) * 2.0 ** -np.arange(5, 16)
+    near = [point + side * reach for point in watched for side in (-1, 1)]
+    if near:
+        ends = np.union1d(ends, np.concatenate(near))
+    return ends[(ends >= low) & (ends <= high)]
+
+
 def _last_coefficients(degree: int) -> np.ndarray:
     """The matrix from values at a cell's points to the last three Chebyshev coefficients."""
     j, k = np.arange(degree + 1), np.arange(degree - 2, degree + 1)
@@ -134,7 +167,9 @@ def _last_coefficients(degree: int) -> np.ndarray:
     return matrix
 
 
-def _rough_points(f: Target, low: float, high: float, tolerance: float) -> tuple[float, ...]:
+def _rough_points(
+    f: Target, low: float, high: float, tolerance: float, watched: Sequence[float]
+) -> tuple[float, ...]:
     """Interior points toward which cells shrink, each given as the roundest number it may be.
 
     Found as finely as rounding allows; a point stays only if cells shrink toward it at the
@@ -143,10 +178,10 @@ def _rough_points(f: Target, low: float, high: float, tolerance: float) -> tuple
     ends = None
     largest = float(np.abs(f(np.linspace(low, high, 257))).max())
     for fineness in (0.0, 64 * np.finfo(float).eps * largest, tolerance / 1000, tolerance / 4):
-        ends = resolved(f, low, high, fineness, degree=16)
+        ends = resolved(f, low, high, fineness, 16, watched)
         if ends is not None:
             break
-    coarse = resolved(f, low, high, tolerance / 10, degree=16)
+    coarse = resolved(f, low, high, tolerance / 10, 16, watched)
     if ends is None or coarse is None:
         _require_bounded(f, low, high)
         raise PrecisionError(
@@ -254,13 +289,13 @@ def _require_continuous(f: Target, point: float, low: float, high: float, tolera
         )
 
 
-def _chart(f: Target, low: float, high: float, tolerance: float) -> Chart:
+def _chart(f: Target, low: float, high: float, tolerance: float, watched: Sequence[float]) -> Chart:
     """The chart of one piece: its knots are the ends of cells of a low degree.
 
     Where cells differ little in size, even knots serve as well. Where they shrink without end toward
     one end of the piece, that end is the origin.
     """
-    ends = resolved(f, low, high, tolerance / 10, degree=8)
+    ends = resolved(f, low, high, tolerance / 10, 8, watched)
     if ends is None or np.diff(ends).min() * UNEVEN > np.diff(ends).max():
         return Chart.even(low, high)
     origin = low if _is_fine(ends, 0) else high if _is_fine(ends, -1) else None

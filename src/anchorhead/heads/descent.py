@@ -138,14 +138,23 @@ class _Problem:
         self.u, self.damping = u, damping
         self.W = np.ones(len(u)) if samples.weights is None else samples.weights
         self.places = meshes.places
+        steep = np.abs(meshes.gaps).mean(axis=0)
+        self.from_last = bool(steep[: len(steep) // 2].sum() > steep[-(len(steep) // 2) :].sum())
         anchors = meshes.gaps.shape[1] + 1
         self.goal = np.concatenate([f * self.W[:, None], np.zeros((anchors, f.shape[1]))])
         self.damped = damping * np.eye(anchors)
 
     def scores(self, gaps: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        distance = self.u[:, None] - self.places[:, None, :]
-        scores = np.zeros((*distance.shape[:2], distance.shape[2] + 1))
-        np.cumsum(distance * gaps[:, None] + offsets[:, None], axis=2, out=scores[:, :, 1:])
+        """Scores up to what all anchors share: sums of differences, from the end with small gaps.
+
+        From the other end, small differences would be lost on large sums.
+        """
+        steps = (self.u[:, None] - self.places[:, None, :]) * gaps[:, None] + offsets[:, None]
+        scores = np.zeros((*steps.shape[:2], steps.shape[2] + 1))
+        if self.from_last:
+            np.cumsum(-steps[..., ::-1], axis=2, out=scores[..., -2::-1])
+        else:
+            np.cumsum(steps, axis=2, out=scores[..., 1:])
         return scores
 
     def solved(self, gaps: np.ndarray, offsets: np.ndarray) -> _State:

@@ -17,6 +17,9 @@ PRUNING = ((8, 6, 0.9), (3, 20, 0.5), (1, 60, 0.0))
 LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Numbers of anchors that are tried in turn until one suffices."""
 
+NOISE = 2.0**12
+"""Errors below so many roundings of the target's size may be no more than that."""
+
 STALE = 3
 """Rungs of the ladder without a third less error after which more anchors are taken to be of no
 use: the rest is rounding."""
@@ -38,13 +41,14 @@ def smallest(
     """
     found = best = constant(target, layout, dtype, goal)
     fails, stale = 1, 0
+    rounded = max(100 * goal, NOISE * float(np.finfo(dtype).eps) * best.error)
     for count in LADDER:
         if best.error <= goal or count > most or stale >= STALE:
             break
         found = search(target, layout, count, goal, dtype)
         fails = fails if found.error <= goal else count
         hopeful = found.error < 0.7 * best.error
-        stale = 0 if hopeful or best.error > 100 * goal else stale + 1
+        stale = 0 if hopeful or best.error > rounded else stale + 1
         best = min(best, found, key=lambda each: each.error)
     if best.error > goal:
         return best

@@ -16,6 +16,9 @@ __all__ = ["exchange", "least_squares"]
 ROUNDS = 20
 """Exchanges tried; a dozen is usual."""
 
+LARGEST = 1e100
+"""Values beyond this come from keys that cannot be told apart."""
+
 
 def least_squares(P: np.ndarray, f: np.ndarray, damping: float) -> np.ndarray:
     """The values v, anchors × width, that minimise ‖P v − f‖² + damping² ‖v‖²."""
@@ -45,10 +48,10 @@ def _exchanged(P: np.ndarray, f: np.ndarray, v: np.ndarray, damping: float) -> n
             solved = np.linalg.solve(np.hstack([P[at], signs]), f[at])
         except np.linalg.LinAlgError:
             break
+        if not np.abs(solved).max() < LARGEST:
+            break
         v = solved[:-1]
         error = _largest(P, f, v, damping)
-        if not np.isfinite(error):
-            break
         stale = 0 if error < 0.99 * least else stale + 1
         if error < least:
             best, least = v, error

@@ -1,4 +1,4 @@
-"""The reference: what a network computes, in float64, as the definitions say it.
+"""The reference: what a network computes, as the definitions say it.
 
 Queries are taken a block at a time, so that no more than ``SCORES`` scores exist at once. Where most
 anchors weigh nothing at most queries, ``windows`` leaves them out, with the same result to rounding.
@@ -22,7 +22,11 @@ Memory is bounded by it, and blocks that fit into a processor's cache run fastes
 
 
 def evaluate(network: Network, X: np.ndarray) -> np.ndarray:
-    """The network's output for a float64 array X of finite numbers in the network's shape."""
+    """The network's output for an array X of finite numbers in the network's shape.
+
+    Everything is computed in the dtype of X: float64 is the reference, float32 shows what rounding
+    makes of it there.
+    """
     batch = X.shape[:-2]
     X = X.reshape(-1, *X.shape[-2:])
     step = max(1, SCORES // entries_per_input(network, X.shape[1]))
@@ -65,9 +69,9 @@ def _forward(network: Network, X: np.ndarray) -> np.ndarray:
 def _linear(layer: Linear, X: np.ndarray) -> np.ndarray:
     """Σ_r M_r ((S_r ∘ X) P_r) + R."""
     rows = layer.shape_out[0] or X.shape[1]
-    Y = np.zeros((len(X), rows, layer.shape_out[1]))
+    Y = np.zeros((len(X), rows, layer.shape_out[1]), X.dtype)
     if layer.constant is not None:
-        Y += layer.constant
+        Y += _in_dtype_of(X, layer.constant)
     for term in layer.terms:
         image = _term(term, X)
         kept = min(rows, image.shape[1])
@@ -77,20 +81,21 @@ def _linear(layer: Linear, X: np.ndarray) -> np.ndarray:
 
 def _term(term: Term, X: np.ndarray) -> np.ndarray:
     if term.scale is not None:
-        X = term.scale * X
+        X = _in_dtype_of(X, term.scale) * X
     if term.features is not None:
-        X = X @ term.features
-    return X if term.tokens is None else term.tokens @ X
+        X = X @ _in_dtype_of(X, term.features)
+    return X if term.tokens is None else _in_dtype_of(X, term.tokens) @ X
 
 
 def _attention(layer: Attention, Z: np.ndarray) -> np.ndarray:
     """Σ_h softmax(Q_h K_hᵀ) V_h W_O,h, and Z itself where the layer is residual."""
     rows = layer.keep or Z.shape[1]
-    Y = Z[:, :rows].copy() if layer.residual else np.zeros((len(Z), rows, layer.width_out))
+    width = layer.width_out
+    Y = Z[:, :rows].copy() if layer.residual else np.zeros((len(Z), rows, width), Z.dtype)
     for head in layer.heads:
-        Q = Z[:, :rows] @ head.query
-        K = None if head.key is None else Z @ head.key
-        V = Z if head.value is None else Z @ head.value
+        Q = Z[:, :rows] @ _in_dtype_of(Z, head.query)
+        K = None if head.key is None else Z @ _in_dtype_of(Z, head.key)
+        V = Z if head.value is None else Z @ _in_dtype_of(Z, head.value)
         keys = head.anchors + (0 if K is None else len(K[0]))
         narrow = windows.pay(head, Q)
         step = max(1, SCORES // (len(Z) * (head.value_width if narrow else keys)))
@@ -98,7 +103,7 @@ def _attention(layer: Attention, Z: np.ndarray) -> np.ndarray:
             block = slice(start, min(start + step, rows))
             queries = Q[:, block]
             mixed = windows.mix(head, queries) if narrow else _mix(head, queries, K, V, block)
-            Y[:, block] += mixed if head.output is None else mixed @ head.output
+            Y[:, block] += mixed if head.output is None else mixed @ _in_dtype_of(Z, head.output)
     return Y
 
 
@@ -116,17 +121,22 @@ def _mix(
             seen = np.where(later, -np.inf, seen)
         scores.append(seen)
     if head.anchor_keys is not None:
-        scores.append(Q @ head.anchor_keys.T)
+        scores.append(Q @ _in_dtype_of(Q, head.anchor_keys).T)
     weights = _softmax(np.concatenate(scores, axis=-1) if len(scores) > 1 else scores[0])
     tokens = weights.shape[-1] - head.anchors
-    mixed = np.zeros((*Q.shape[:2], head.value_width))
+    mixed = np.zeros((*Q.shape[:2], head.value_width), Q.dtype)
     if tokens and head.sees == "self":
         mixed += weights[..., :1] * V[:, block]
     elif tokens:
         mixed += weights[..., :tokens] @ V
     if head.anchor_values is not None:
-        mixed += weights[..., tokens:] @ head.anchor_values
+        mixed += weights[..., tokens:] @ _in_dtype_of(Q, head.anchor_values)
     return mixed
+
+
+def _in_dtype_of(like: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """An array of weights as numbers of the dtype that is computed in."""
+    return array.astype(like.dtype, copy=False)
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:

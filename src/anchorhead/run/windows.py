@@ -44,6 +44,8 @@ def pay(head: Head, Q: np.ndarray) -> bool:
     keys = head.anchor_keys
     if head.sees != "anchors" or keys is None or keys.shape[1] != 2 or len(keys) < ANCHORS:
         return False
+    if Q.dtype != np.float64:
+        return False
     queries = Q.reshape(-1, 2)
     if len(queries) * len(keys) < WORTHWHILE or (queries[:, 1] != queries[0, 1]).any():
         return False

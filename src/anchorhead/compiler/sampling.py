@@ -1,0 +1,50 @@
+"""What a network really answers at points nobody chose: the last word on a target that is a black box.
+
+A callable can be sampled, never proven. The points are fresh, and spread so that each equal part of
+the domain holds one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anchorhead.compiler.target import Given
+from anchorhead.heads.response import Precision
+from anchorhead.network import Network
+from anchorhead.run import numpy as reference
+
+__all__ = ["POINTS", "answers", "root_mean_square", "scattered", "strayed"]
+
+POINTS = 4096
+"""Fresh points at which every network is tried before it is handed out."""
+
+
+def scattered(given: Given, count: int, seed: int) -> np.ndarray:
+    """``count`` points of the box, count × variables: one in each of as many slices of every axis."""
+    rng = np.random.default_rng(seed)
+    low, high = given.box.low, given.box.high
+    share = (np.arange(count) + rng.uniform(size=(low.size, count))) / count
+    slices = rng.permuted(share, axis=1) if low.size > 1 else share
+    return np.clip(low + (high - low) * slices.T, low, high)
+
+
+def answers(network: Network, X: np.ndarray, dtype: Precision) -> np.ndarray:
+    """What the network gives for the points X (m × variables), each a token, computed in ``dtype``."""
+    return reference.evaluate(network, X.astype(dtype)).astype(float)
+
+
+def strayed(
+    network: Network, given: Given, error: float, dtype: Precision, seed: int
+) -> np.ndarray:
+    """The fresh points at which the network is off by more than ``error``, the worst first."""
+    X = scattered(given, POINTS, seed)
+    apart = np.abs(answers(network, X, dtype) - given.values(X)).max(axis=1)
+    order = np.argsort(-apart)
+    return X[order[: int((apart > error).sum())]]
+
+
+def root_mean_square(network: Network, given: Given, dtype: Precision, seed: int) -> float:
+    """The root of the mean of the squared error over the domain, the largest of all outputs."""
+    X = scattered(given, 4 * POINTS, seed)
+    squares = np.square(answers(network, X, dtype) - given.values(X))
+    return float(np.sqrt(squares.mean(axis=0).max()))

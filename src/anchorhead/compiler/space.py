@@ -1,0 +1,158 @@
+"""A function of several numbers as heads that look along a line each, where it is made of such.
+
+A ridge function g(w·x) has parallel gradients; a sum of functions of one variable each has no mixed
+differences. Both need no more anchors than functions of one number do, and kinks may lie aslant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from anchorhead.compiler.candidates import Candidate
+from anchorhead.compiler.line import Wish, on_line
+from anchorhead.compiler.sampling import answers, scattered
+from anchorhead.compiler.target import Given
+from anchorhead.heads.pointwise import pointwise
+
+__all__ = ["ridge", "separate_sum"]
+
+LOOKS = 256
+"""Points at which is tried whether a function is a ridge or a sum."""
+
+STEP = 1e-4
+"""Differences are taken over this part of the domain."""
+
+PARALLEL = 1e-5
+"""Gradients that differ less than this from one line are parallel: the rest is differences' noise."""
+
+MODELS = 8
+"""Gradients that are tried as the direction of all."""
+
+MOST = 0.9
+"""The part of all gradients that must be parallel: differences across a kink point anywhere."""
+
+NEAR = 1e-7
+"""A ratio of two slopes this near to a simple fraction is that fraction."""
+
+
+def ridge(given: Given, wish: Wish, kinks: Any, watched: np.ndarray) -> Iterator[Candidate]:
+    """Heads that all look along w, where f(x) = g(w·x).
+
+    Kinks that are given lie along the axes, so that a ridge is not looked for.
+    g is read off on the straight line from the corner of the box where w·x is least to the one
+    where it is largest. The error is measured along that line and at scattered points.
+    """
+    w = _common_gradient(given) if kinks is None else None
+    if w is None:
+        return
+    rising = w > 0
+    least = np.where(rising, given.box.low, given.box.high)
+    most = np.where(rising, given.box.high, given.box.low)
+    low, high = float(w @ least), float(w @ most)
+
+    def along(y: np.ndarray) -> np.ndarray:
+        share = (y - low) / (high - low)
+        X = least + share[:, None] * (most - least)
+        return given.values(np.clip(X, given.box.low, given.box.high))
+
+    eased = replace(wish, error=0.97 * wish.error)
+    for made in on_line(along, low, high, eased, watched=[float(w @ x) for x in watched]):
+        looks = np.tile(w, (len(made.heads), 1))
+        network = pointwise(*made.heads, directions=looks)
+        yield _tried(Candidate("ridge", network, made.error), given, wish)
+
+
+def separate_sum(
+    given: Given, wish: Wish, kinks: Sequence[Sequence[float]] | None, watched: np.ndarray
+) -> Iterator[Candidate]:
+    """Heads that look at one variable each, where f(x) = Σ_a g_a(x_a)."""
+    low, high = given.box.low, given.box.high
+    base = low + 0.5 * (high - low)
+    X = scattered(given, LOOKS, seed=1)
+    middle = given.values(base[None])
+    parts = [given.values(_moved(base, axis, X[:, axis])) - middle for axis in range(len(low))]
+    whole = given.values(X)
+    if np.abs(whole - middle - sum(parts)).max() > 0.01 * wish.error:
+        return
+    moving = [a for a, part in enumerate(parts) if np.abs(part).max() > 1e-3 * wish.error]
+    if len(moving) < 2:
+        return
+    heads, looks, total = [], [], 0.0
+    eased = replace(wish, error=0.97 * wish.error / len(moving))
+    for axis in moving:
+        start = middle if axis == moving[0] else np.zeros_like(middle)
+
+        def along(y: np.ndarray, axis: int = axis, start: np.ndarray = start) -> np.ndarray:
+            return given.values(_moved(base, axis, y)) - middle + start
+
+        own = None if kinks is None else kinks[axis]
+        made = min(
+            on_line(along, low[axis], high[axis], eased, own, watched[:, axis].tolist()),
+            key=lambda made: (made.error > eased.error, made.keys, made.error),
+        )
+        heads += made.heads
+        looks += [np.eye(len(low))[axis]] * len(made.heads)
+        total += made.error
+    network = pointwise(*heads, directions=np.array(looks))
+    yield _tried(Candidate("sum", network, total), given, wish)
+
+
+def _moved(base: np.ndarray, axis: int, y: np.ndarray) -> np.ndarray:
+    """The base point with one variable moved to each of y."""
+    X = np.tile(base, (len(y), 1))
+    X[:, axis] = y
+    return X
+
+
+def _tried(candidate: Candidate, given: Given, wish: Wish) -> Candidate:
+    """The candidate with the error at scattered points, if that is larger."""
+    X = scattered(given, LOOKS * 8, seed=2)
+    apart = np.abs(answers(candidate.network, X, wish.dtype) - given.values(X)).max()
+    return replace(candidate, error=max(candidate.error, float(apart)))
+
+
+def _common_gradient(given: Given) -> np.ndarray | None:
+    """The direction of all gradients, its largest entry 1 in size; None if there is no such one.
+
+    Of a constant it is the first axis. Entries near simple fractions of the largest are taken as those.
+    """
+    low, high = given.box.low, given.box.high
+    step = STEP * (high - low)
+    X = scattered(given, LOOKS, seed=3)
+    X = np.clip(X, low + 2 * step, high - 2 * step)
+    slopes = np.stack([_slope(given, X, axis, step[axis]) for axis in range(len(low))], axis=-1)
+    rows = slopes.reshape(-1, len(low)) * (high - low)
+    lengths = np.linalg.norm(rows, axis=1)
+    if not lengths.max() > 0:
+        return np.eye(len(low))[0]
+    rows = rows[lengths > 1e-6 * lengths.max()]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = rows @ rows[:MODELS].T
+    aside = np.linalg.norm(rows[:, None] - cosines[..., None] * rows[:MODELS], axis=2) <= PARALLEL
+    model = int(aside.sum(axis=0).argmax())
+    same = aside[:, model]
+    if same.mean() < MOST:
+        return None
+    signs = np.sign(cosines[same, model])
+    w = (rows[same] * signs[:, None]).mean(axis=0) / (high - low)
+    w = w / w[np.abs(w).argmax()]
+    return np.array([_simple(float(entry)) for entry in w])
+
+
+def _slope(given: Given, X: np.ndarray, axis: int, step: float) -> np.ndarray:
+    """Central differences over one and two steps, extrapolated: wrong by O(step⁴)."""
+    move = np.eye(X.shape[1])[axis] * step
+    one = given.values(X + move) - given.values(X - move)
+    two = given.values(X + 2 * move) - given.values(X - 2 * move)
+    return (8 * one - two) / (12 * step)
+
+
+def _simple(ratio: float) -> float:
+    """The fraction with a small denominator, or the number itself where there is none so near."""
+    near = float(Fraction(ratio).limit_denominator(64))
+    return near if abs(near - ratio) <= NEAR else ratio
