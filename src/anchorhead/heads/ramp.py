@@ -30,7 +30,7 @@ t on one side, one head is off by something in [−hη, hη + tσ(−bt)] and th
 hησ(−bt)] (or the same with both signs changed): the kinks' errors have opposite signs and σ ≤ ½, so
 the sum is at most 3hη/2 + S T/b. All other groups and heads are at least τ away: one neighbour on
 either side adds Qρ/(1 − ρ), and the heads beyond, each more than 30τ farther, next to nothing.
-Altogether 3hη/2 + S T/b + 5Qρ for any number of heads, with ρ ≤ 1/100 the largest e^{−bτ}.
+Altogether 3hη/2 + S T/b + 5Qρ for any number of heads; b is at least 40/τ, so that e^{−bτ} ≤ ρ.
 
 Rounding. With unit roundoff u the weights of a group have relative errors of at most (8 + 4Ω)u that
 differ, Ω being the size of its scores, and the values ±h/δ are weighed with them: (8 + 4Ω)uh/δ. It
@@ -47,19 +47,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anchorhead.errors import InputError, PrecisionError
-from anchorhead.heads.anchors import Anchors, moved, pad
+from anchorhead.heads.anchors import Anchors, moved
 from anchorhead.heads.spliced import TURN, identity, joined
 
-__all__ = ["Stretch", "ramp", "segment"]
+__all__ = ["Stretch", "filled", "ramp", "segment"]
 
 LEAK = 40.0
 """−log of what a jump leaves to the wrong side at the edge of its band: below float64's rounding."""
 
+SILENCE = 800.0
+"""So far below another's score an anchor's weight is 0 in float64, and e^{−800} on paper."""
+
 ROUNDOFF = 2.0**-53
 """float64's unit roundoff."""
 
+LARGEST = 2.0**900
+"""Ends of a range are no larger and runs no shorter than the inverse, so that weights stay finite."""
+
 ABOVE_LEAST = 1.25
-"""An error asked for must exceed what identity and rounding cost at least by so much."""
+"""What identity and rounding cost leaves kinks a part of the error asked for."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +135,8 @@ class _Plan:
         return Anchors(np.zeros(1), np.zeros(1), value[None], self.centre, self.unit)
 
     def step(self, half: float, jump: bool) -> float:
-        """How much steeper scores become at an edge: at a kink next to a run of this half-length."""
-        return self.unit * (self.jump if jump else self.kink + self.line.delta / half)
+        """How much steeper, in 1/y, scores become at an edge; ``half`` is that of the run at a kink."""
+        return self.jump if jump else self.kink + self.line.delta / half
 
 
 def ramp(
@@ -145,8 +151,8 @@ def ramp(
 
     Args:
         stretches: Where each head is in charge, from a to b in order.
-        places: Anchors of each head; copies of the constants fill what is left. Without it there
-            are no copies, and as few anchors as the error takes.
+        places: Anchors of each head; silent ones fill what is left. Without it there are three for
+            each run, and two for the constants.
         width: The number of coordinates.
         band: τ, the distance from a jump from which on the bound holds.
         error: The largest error allowed, for a single run; without it, about the least that
@@ -163,9 +169,10 @@ def ramp(
     sums = (8 + 4 * len(stretches)) * ROUNDOFF * largest
     relative = None if error is None else (error - sums) / longest
     noise = 0.0 if runs == 1 else runs * LEAK * reach / tau
-    line = _line(_sizes(runs, places), relative, noise)
+    line = _line(_size(runs, places), relative, kinks=True, noise=noise)
     rest = line.total if relative is None else relative - line.total
     b = max(2.0, line.slope * TURN / rest) / longest
+    b = b if alone else max(b, LEAK / tau)
     jump = LEAK / tau + 2 * line.delta / shortest
     unit = 2.0 ** math.ceil(math.log2(reach))  # a power of two: it rounds no query
     plan = _Plan(low + reach, unit, width, line, b, jump)
@@ -173,19 +180,34 @@ def ramp(
     heads = [_head(stretch, plan, number > 0) for number, stretch in enumerate(stretches)]
     bound = longest * line.error * (1.0 if alone else 1.5) + line.slope * TURN / b
     if not alone:
-        rho = math.exp(-min(LEAK, b * tau))
-        bound += 5 * rho * (2 * largest + longest * line.error + line.slope * tau)
+        bound += 5 * math.exp(-LEAK) * (2 * largest + longest * line.error + line.slope * tau)
     bound += max(_rounding(*each, plan) for each in zip(heads, stretches, strict=True))
     bound += sums
     if places is None:
         return heads, bound
-    spare = [places - len(head) for head in heads]
-    return [pad(h, n // 2, n - n // 2) for h, n in zip(heads, spare, strict=True)], bound
+    return [filled(head, places) for head in heads], bound
+
+
+def filled(head: Anchors, places: int) -> Anchors:
+    """The same head with at least so many anchors: silent ones, beside the last, fill the places.
+
+    Copies that share its weight, as in ``pad``, would be as good on paper. But values of size h/δ
+    cancel in the sum over all anchors, and each further term of it may round by uh/δ. The value is
+    the last one's, for y so far away that scores swallow ``SILENCE``.
+    """
+    spare = max(places - len(head), 0)
+    silent = np.full(spare, head.intercepts[-1] - SILENCE)
+    return replace(
+        head,
+        slopes=np.append(head.slopes, np.full(spare, head.slopes[-1])),
+        intercepts=np.append(head.intercepts, silent),
+        values=np.concatenate([head.values, np.repeat(head.values[-1:], spare, axis=0)]),
+    )
 
 
 def segment(error: float) -> tuple[Anchors, float, float]:
-    """The identity on [0, 1] with as few anchors as ``error`` takes, its bound, and its slope S."""
-    line = _line((2, 3), 2 * error)
+    """The identity on [0, 1] within ``error`` by three anchors, its bound, and its slope S."""
+    line = _line(3, 2 * error, kinks=False)
     values = 0.5 + line.group.values / 2
     return replace(line.group, values=values, centre=0.5, unit=0.5), line.total / 2, line.slope
 
@@ -205,39 +227,36 @@ def _head(stretch: Stretch, plan: _Plan, later: bool) -> Anchors:
     return joined(groups, edges, steps, plan.centre, plan.unit)
 
 
-def _sizes(runs: int, places: int | None) -> Sequence[int]:
-    """How many anchors an identity group may have, fewest first."""
-    if places is None:
-        return 2, 3
-    if places < 2 * runs + 2:
-        what = f"slots has {runs} runs in one head, which take" if runs > 1 else "a ramp takes"
-        raise InputError(
-            f"anchors='graded' has {places} anchors a head, where {what} {2 * runs + 2}; "
-            f"use anchors='uniform', or more anchors a head"
-        )
-    return (3 if places >= 3 * runs + 2 else 2,)
+def _size(runs: int, places: int | None) -> int:
+    """How many anchors an identity group has: three where there is room, as they round less."""
+    if places is None or places >= 3 * runs + 2:
+        return 3
+    if places >= 2 * runs + 2:
+        return 2
+    what = f"slots has {runs} runs in one head, which take" if runs > 1 else "a ramp takes"
+    raise InputError(
+        f"anchors='graded' has {places} anchors a head, where {what} {2 * runs + 2}; "
+        f"use anchors='uniform', or more anchors a head"
+    )
 
 
-def _line(sizes: Sequence[int], error: float | None, noise: float = 0.0) -> _Line:
-    """The first identity group that leaves room within ``error``, in units of half its length.
+def _line(size: int, error: float | None, kinks: bool, noise: float = 0.0) -> _Line:
+    """An identity group within ``error``, in units of half its length, that leaves room for ``kinks``.
 
     Rounding costs r/δ, r = (8 + 4Ω)u with Ω at most ``noise`` + 2; with that the total is least
     where δ³ = 6r for two anchors and δ⁵ = 45r for three. A larger δ is taken where η may be larger.
     """
-    assert sizes
+    part, least = (1 / 3, ABOVE_LEAST) if kinks else (3 / 4, 1.0)
     r = (8 + 4 * (noise + 2)) * ROUNDOFF
-    line = None
-    for size in sizes:
-        best = (6 * r) ** (2 / 3) / 12 if size == 2 else (45 * r) ** (4 / 5) / 180
-        group, eta = identity(size, max(best, (error or 0.0) / 3))
-        line = _Line(group, eta, r / float(group.slopes[-1]))
-        if error is None or ABOVE_LEAST * line.total <= error:
-            return line
-    assert line is not None
-    raise PrecisionError(
-        f"error is so small that float64's rounding exceeds it: a {error:.1e} part of what a "
-        f"ramp contributes; ask for a larger error or a smaller domain"
-    )
+    best = (6 * r) ** (2 / 3) / 12 if size == 2 else (45 * r) ** (4 / 5) / 180
+    group, eta = identity(size, max(best, part * (error or 0.0)))
+    line = _Line(group, eta, r / float(group.slopes[-1]))
+    if error is not None and least * line.total > error:
+        raise PrecisionError(
+            f"error is so small that rounding alone, a {line.total:.1e} part of half of what a ramp "
+            f"contributes, exceeds it; ask for a larger error or a smaller domain"
+        )
+    return line
 
 
 def _rounding(head: Anchors, stretch: Stretch, plan: _Plan) -> float:
@@ -253,8 +272,14 @@ def _rounding(head: Anchors, stretch: Stretch, plan: _Plan) -> float:
 
 
 def _require_resolvable(low: float, high: float, half: float) -> None:
-    """Check that float64 tells points of the shortest run apart."""
-    if half < 2.0**10 * np.spacing(max(abs(low), abs(high))) or not math.isfinite(1 / half):
+    """Check that float64 tells points of the shortest run apart, and that no weight will overflow."""
+    largest = max(abs(low), abs(high))
+    if largest > LARGEST:
+        raise PrecisionError(
+            f"low {low} and high {high} are so large that weights would overflow float64; "
+            f"scale the range down"
+        )
+    if half < 2.0**10 * np.spacing(largest) or half < 1 / LARGEST:
         raise PrecisionError(
             f"a run of anchors between low {low} and high {high} is only {2 * half:.3g} long, too "
             f"short for float64 there; use fewer anchors, a wider range, or scale the range up"

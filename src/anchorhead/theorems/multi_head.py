@@ -51,8 +51,8 @@ def multi_head(
     part of the range, the identity between two constants (``heads/ramp.py``). Heads begin at 0, the
     first at a, and add up: Range_[a,b](y) = a + Σ_h Range_[0,c_{h+1}−c_h](y − c_h). The errors of
     neighbours at a kink have opposite signs, so the bound does not grow with H:
-    3hη/2 + h S 0.2785/(β − δ) + 5Qρ + rounding, h being half a part's length.
-    With slots, runs inside a head take 2 anchors each.
+    3hη/2 + S 0.2785/b + 5Qρ + rounding, h being half the longest run's length. With slots, a run
+    inside a head takes 2 anchors, or 3 where there is room.
 
     Args:
         weights: n×d, one ramp direction for each token.

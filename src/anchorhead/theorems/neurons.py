@@ -17,8 +17,8 @@ import numpy as np
 
 from anchorhead.domain import Box
 from anchorhead.errors import InputError, PrecisionError, ShapeError, SizeError, require_array
-from anchorhead.heads.anchors import Anchors, pad, share
-from anchorhead.heads.ramp import ROUNDOFF, Stretch, ramp, segment
+from anchorhead.heads.anchors import Anchors, share
+from anchorhead.heads.ramp import ROUNDOFF, Stretch, filled, ramp, segment
 from anchorhead.heads.uniform import sharpness, staircase_error, uniform
 from anchorhead.layers import Attention, Head, Linear, Term
 from anchorhead.theorems.ramps import Placement
@@ -184,7 +184,7 @@ def unit_ramp(placement: Placement, error: float, hidden: int) -> tuple[list[Anc
         pieces = share(anchors, max(hidden, ROWS, math.isqrt(15 * len(anchors))))
         return pieces, ramp_error(anchors, len(pieces) > 1)
     (alone,), bound = ramp([Stretch((0.0, 1.0), (0,), 0)], error=min(error, 1.0))
-    return [pad(alone, 0, max(hidden - len(alone), 0))], bound
+    return [filled(alone, hidden)], bound
 
 
 def selection(placement: Placement, error: float) -> tuple[Anchors, float, float]:

@@ -34,8 +34,8 @@ def one_layer_softmax(
     put entry o in its place. The error is η max_o Σ_j |C_oj| (b_j − a_j) plus that of the second
     selection, (½ + tail) r_o Δ; the two shares are chosen to need the fewest scores.
 
-    With ``anchors="graded"`` the unit ramp has 4 or 5 anchors as in ``two_layers``, and the second
-    selection 2 or 3 scores: the identity group alone, without kinks, within η r_o/2 and of slope at
+    With ``anchors="graded"`` the unit ramp has 5 anchors as in ``two_layers``, and the second
+    selection 3 scores: the identity group alone, without kinks, within η r_o/2 and of slope at
     most S = 1 + δ²/4, which multiplies the first layer's error.
 
     Args:
@@ -58,6 +58,8 @@ def one_layer_softmax(
     spent = neurons.allowance(anchors, error)
     first, second = _shares(error - spent, relu.hidden * amplification, outputs * widest)
     chosen, chosen_error, slope = selection(anchors, second / widest if widest else 1.0)
+    if anchors == "graded":  # three scores, and the first layer may have all that they leave
+        first = error - spent - widest * chosen_error
     allowed = first / (slope * amplification) if amplification else 1.0
     pieces, ramp_error = unit_ramp(anchors, allowed, relu.hidden)
 

@@ -43,8 +43,9 @@ def single_head(
     With ``anchors="graded"`` the same head in the same shapes is the identity between two constants,
     joined by steep scores (``heads/ramp.py``); G still goes by the nearest of p uniform anchors. The
     bound is then, with h the largest half-length of a run of equal slots (without slots (b − a)/2),
-    hη + h S 0.2785/(β − δ) + 5Qρ + rounding, the third term only with slots: about 10⁻¹²(b − a)
-    without slots and 10⁻⁸ with a few. A run takes 2 anchors, or 3 where there is room, and the ends 2.
+    hη + h S 0.2785/(β − δ) + rounding: about 10⁻¹²(b − a) near 0. With slots it is (3/2)hη + S 0.2785/b
+    + 5Qρ + rounding: scores as steep as the bands are narrow round more, 10⁻⁹(b − a) with 50 anchors
+    and 10⁻⁷ with 10⁴. A run takes 2 anchors, or 3 where there is room, and the ends 2.
 
     Args:
         weights: n×d, one ramp direction for each token.

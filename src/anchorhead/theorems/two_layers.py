@@ -32,8 +32,8 @@ def two_layers(
     multipliers, so the mean is the sum. The last map reads the n'd' columns as an n'×d' array. The
     error is η max_o Σ_j |C_oj| (b_j − a_j), and η is chosen to make that at most ``error``.
 
-    With ``anchors="graded"`` the unit ramp has 4 or 5 anchors for any η that float64 can show
-    (``heads/ramp.py``), in one head of max(hidden, 4 or 5) rows. What rounding may add elsewhere,
+    With ``anchors="graded"`` the unit ramp has 5 anchors for any η that float64 can show
+    (``heads/ramp.py``), in one head of max(hidden, 5) rows. What rounding may add elsewhere,
     ``Neurons.allowance``, is part of the bound.
 
     Args:
