@@ -15,7 +15,7 @@ import numpy as np
 from anchorhead.heads.anchors import Anchors
 from anchorhead.heads.descent import STAGES, Samples, descend
 from anchorhead.heads.mesh import Mesh, family
-from anchorhead.heads.response import Precision, natural_grid, rounding, weights
+from anchorhead.heads.response import Precision, expected_rounding, natural_grid, weights
 from anchorhead.heads.values import exchange, least_squares
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "damping_for",
     "finished",
     "measured",
+    "reweighted",
     "sample_points",
     "search",
 ]
@@ -93,7 +94,7 @@ def search(
     for _ in range(ROUNDS if stages is not TUNED_ONLY else 0):
         if best.error <= goal or 0 < NEAR * goal < found.error:
             break
-        samples = _reweighted(samples, found, target)
+        samples = reweighted(samples, found, target)
         mesh = Mesh.stack([Mesh.between(found.anchors, points[0], points[-1])])
         anchors, more = descend(samples, mesh, 0.0, damping, AFTERWARDS)
         found = finished(anchors, target, points, dtype, goal)
@@ -131,7 +132,7 @@ def finished(
     if np.abs(P @ values - f).max() > goal / 2:
         values = exchange(P, f, values, damping)
     anchors = _stored(replace(anchors, values=values), dtype)
-    apart = np.abs(P @ values - f) + rounding(anchors, grid, dtype)
+    apart = np.abs(P @ values - f) + expected_rounding(anchors, grid, dtype)
     return Found(anchors, float(apart.max()))
 
 
@@ -146,7 +147,7 @@ def measured(
     apart = -target(grid)
     for head in stored:
         apart += weights(head, grid) @ head.values
-    apart = np.abs(apart) + sum(rounding(head, grid, dtype) for head in stored)
+    apart = np.abs(apart) + sum(expected_rounding(head, grid, dtype) for head in stored)
     return stored, float(apart.max())
 
 
@@ -156,7 +157,7 @@ def _stored(anchors: Anchors, dtype: Precision) -> Anchors:
     return replace(anchors, slopes=slopes, intercepts=intercepts, values=values)
 
 
-def _reweighted(samples: Samples, found: Found, target: Target) -> Samples:
+def reweighted(samples: Samples, found: Found, target: Target) -> Samples:
     """The samples with the weight of each raised where the error around it is large."""
     u = natural_grid(found.anchors, samples.points)
     apart = np.abs(weights(found.anchors, u) @ found.anchors.values - target(u)).max(axis=1)

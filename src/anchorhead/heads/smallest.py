@@ -20,6 +20,9 @@ LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 NOISE = 2.0**12
 """Errors below so many roundings of the target's size may be no more than that."""
 
+MOST_WORK = 10_000.0
+"""Steps of descent after which the ladder is climbed no further."""
+
 STALE = 3
 """Rungs of the ladder without a third less error after which more anchors are taken to be of no
 use: the rest is rounding."""
@@ -40,12 +43,13 @@ def smallest(
     suffices, the best head found.
     """
     found = best = constant(target, layout, dtype, goal)
-    fails, stale = 1, 0
+    fails, stale, work = 1, 0, 0.0
     rounded = max(100 * goal, NOISE * float(np.finfo(dtype).eps) * best.error)
     for count in LADDER:
-        if best.error <= goal or count > most or stale >= STALE:
+        if best.error <= goal or count > most or stale >= STALE or work > MOST_WORK:
             break
         found = search(target, layout, count, goal, dtype)
+        work += found.work
         fails = fails if found.error <= goal else count
         hopeful = found.error < 0.7 * best.error
         stale = 0 if hopeful or best.error > rounded else stale + 1
