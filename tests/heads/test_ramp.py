@@ -120,6 +120,15 @@ def test_many_heads_cost_no_more_than_a_few():
     assert bounds[1] < bounds[0]
 
 
+@pytest.mark.parametrize("short", [1e-6, 1e-8, 1e-10])
+def test_a_kink_beside_a_short_run_is_as_steep_as_that_takes(short):
+    """Then rounding is all that the bound adds up, and it is near the error."""
+    (head,), bound = ramp([Stretch((0, 1, 1 + short), (0, 1), 0)], width=2)
+    y = np.append(1 - short * np.geomspace(0.5, 1e3, 200), np.linspace(0, 0.999, 2001))
+    error = np.abs(evaluate(head, y) - np.outer(y, [1, 0])).max()
+    assert error <= bound <= 4 * error
+
+
 def test_silent_anchors_have_no_weight_at_all():
     """Values of size h/δ cancel: thousands of copies that share a weight would round each time."""
     (head,), bound = ramp([Stretch((-1.0, 2.0), (0,), 0)])

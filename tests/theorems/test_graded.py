@@ -106,7 +106,7 @@ def test_multi_head_is_within_its_bound_in_the_papers_shape(drawn):
 
 
 def on_a_line(theorem, size, slots=None, anchors="graded", n=6, count=6000):
-    """The construction for y = x alone, and inputs that run through [−1, 2] and crowd where it is hard."""
+    """The construction for y = x alone, and inputs that crowd where it is hard."""
     ones, zeros = np.ones((n, 1)), np.zeros(n)
     made = make(theorem, ones, zeros, -1.0, 2.0, size, anchors, slots=slots)
     total, part = (size, size) if theorem is single_head else (size * (n - 2), n - 2)
