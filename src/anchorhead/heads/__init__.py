@@ -2,6 +2,7 @@
 
 from anchorhead.heads.anchors import Anchors
 from anchorhead.heads.gate import Gate, clip, piecewise_linear, relu
+from anchorhead.heads.grid import Lattice
 from anchorhead.heads.pointwise import pointwise
 from anchorhead.heads.product import Product, SignedSum, mirrored, product, signed_sum
 from anchorhead.heads.uniform import uniform
@@ -9,6 +10,7 @@ from anchorhead.heads.uniform import uniform
 __all__ = [
     "Anchors",
     "Gate",
+    "Lattice",
     "Product",
     "SignedSum",
     "clip",
