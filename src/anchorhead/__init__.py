@@ -1,10 +1,12 @@
 """Functions as softmax-attention-only networks: weights computed, never trained, with their error.
 
-What is named here is the public interface. ``anchorhead.theorems``, ``anchorhead.forms`` and
-``anchorhead.heads`` hold the constructions; ``anchorhead.errors`` every error they raise.
+What is named here is the public interface: ``compile`` makes the smallest network found that does
+what a function does, ``plan`` shows every way to do it. ``anchorhead.theorems``, ``anchorhead.forms``
+and ``anchorhead.heads`` hold the constructions; ``anchorhead.errors`` every error they raise.
 """
 
 from anchorhead import errors, forms, heads, theorems
+from anchorhead.api import Plan, Row, compile, plan  # noqa: A004
 from anchorhead.domain import Box, Interval
 from anchorhead.export import load
 from anchorhead.layers import Attention, Head, Linear, Softmax, Term
@@ -19,12 +21,16 @@ __all__ = [
     "Interval",
     "Linear",
     "Network",
+    "Plan",
+    "Row",
     "Size",
     "Softmax",
     "Term",
+    "compile",
     "errors",
     "forms",
     "heads",
     "load",
+    "plan",
     "theorems",
 ]

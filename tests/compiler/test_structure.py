@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,7 +90,7 @@ def test_a_jump_smaller_than_the_error_is_no_jump():
 def test_cells_resolve_to_the_tolerance():
     f = column(lambda x: 1 / (1 + 25 * x * x))
     ends = resolved(f, -1.0, 1.0, 1e-8, degree=8)
-    for a, b in zip(ends[:-1], ends[1:], strict=True):
+    for a, b in pairwise(ends):
         y = a + (b - a) * np.linspace(0, 1, 33)
         fit = np.polynomial.Chebyshev.fit(y, f(y)[:, 0], 8)
         assert np.abs(fit(y) - f(y)[:, 0]).max() < 1e-8

@@ -20,12 +20,14 @@ __all__ = ["Wish", "on_line"]
 class Wish:
     """What a user asks for, as far as all constructions need to know it.
 
-    ``budget`` is the work, in steps of descent, that may be spent on leaving out anchors.
+    ``budget`` is the work, in steps of descent, that may be spent on leaving out anchors; ``gates``
+    says whether tokens may see themselves.
     """
 
     error: float
     dtype: Precision
     budget: float
+    gates: bool = True
 
 
 def on_line(

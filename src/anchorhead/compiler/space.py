@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from anchorhead.compiler.candidates import Candidate
+from anchorhead.compiler.gates import gated
 from anchorhead.compiler.line import Wish, on_line
 from anchorhead.compiler.sampling import answers, scattered
 from anchorhead.compiler.target import Given
 from anchorhead.heads.pointwise import pointwise
+from anchorhead.layers import Linear, Term
+from anchorhead.network import Network
 
 __all__ = ["ridge", "separate_sum"]
 
@@ -65,6 +68,18 @@ def ridge(given: Given, wish: Wish, kinks: Any, watched: np.ndarray) -> Iterator
         looks = np.tile(w, (len(made.heads), 1))
         network = pointwise(*made.heads, directions=looks)
         yield _tried(Candidate("ridge", network, made.error), given, wish)
+    if wish.gates:
+        for gate in gated(along, low, high, eased, None):
+            yield _tried(Candidate("ridge", _looking(gate.network, w), gate.error), given, wish)
+
+
+def _looking(network: Network, w: np.ndarray) -> Network:
+    """A network of one number as one of w·x."""
+    first = network.layers[0]
+    assert isinstance(first, Linear)
+    terms = tuple(Term(features=w[:, None] @ term.features) for term in first.terms)
+    wide = replace(first, shape_in=(None, len(w)), terms=terms)
+    return Network((wide, *network.layers[1:]))
 
 
 def separate_sum(

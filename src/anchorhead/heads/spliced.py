@@ -135,7 +135,7 @@ def identity(count: int, error: float) -> tuple[Anchors, float]:
     (1 + δ²) of y for δ ≤ ½.
     """
     if count == 2:
-        delta = min(math.sqrt((math.sqrt(1 + 48 * error) - 1) / 2), 0.5)
+        delta = min(math.sqrt(24 * error / (math.sqrt(1 + 48 * error) + 1)), 0.5)
         slopes, intercepts = np.array([-1.0, 1.0]), np.zeros(2)
         size, bound = (1 + delta**2 / 4) / delta, delta**2 / 12 * (1 + delta**2)
     else:

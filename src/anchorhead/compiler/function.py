@@ -1,0 +1,178 @@
+"""From a function to the smallest network found that does the same: try, choose, and try again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
+
+from anchorhead.compiler.bilinear import bilinear
+from anchorhead.compiler.candidates import Candidate, smallest_of
+from anchorhead.compiler.gates import gated
+from anchorhead.compiler.line import Wish, on_line
+from anchorhead.compiler.sampling import POINTS, root_mean_square, strayed
+from anchorhead.compiler.several import on_grid
+from anchorhead.compiler.space import ridge, separate_sum
+from anchorhead.compiler.target import Given, given
+from anchorhead.errors import InputError, PrecisionError, require_choice, require_positive
+from anchorhead.heads import grid
+from anchorhead.heads.pointwise import pointwise
+from anchorhead.heads.response import Precision
+
+__all__ = ["candidates", "chosen"]
+
+Kinks: TypeAlias = Sequence[Sequence[float]]
+"""For every variable the points where the target is not smooth."""
+
+ROOM = 2.0
+"""How much more than the best error met should be asked for: searches differ from goal to goal."""
+
+BUDGET = 100.0
+"""Steps of descent that may be spent on leaving out anchors once a head meets the error."""
+
+ATTEMPTS = 4
+"""How often a search begins again with a closer look at points where its network strayed."""
+
+HOPELESS = 10.0
+"""Errors so many times larger than asked for are not mended by aiming lower."""
+
+NARROW = POINTS // 16
+"""A network that strays at more fresh points than this is not good enough; at fewer, something narrow
+was overlooked."""
+
+AIMS = (1.0, 0.02)
+"""Parts of the error that are aimed at: what a search for all of it misses, a search for less may
+still reach."""
+
+LOOSER = (64.0, 16.0, 4.0, 2.0)
+"""Multiples of a root mean square that are tried as the largest error before that."""
+
+
+def chosen(
+    target: Any,
+    domain: Any,
+    error: float,
+    dtype: Precision,
+    kinks: Any,
+    norm: str,
+    gates: bool,
+) -> Candidate:
+    """The smallest network found that is within ``error`` of the target, tried at fresh points.
+
+    ``gates`` says whether tokens may see themselves, which only the prefix form can write.
+    """
+    error = require_positive("error", error)
+    require_choice("dtype", dtype, get_args(Precision))
+    require_choice("norm", norm, ("sup", "rms"))
+    target = given(target, domain)
+    kinks = _kinks(kinks, target)
+    best: Candidate | None = None
+    for times in (*LOOSER, *AIMS) if norm == "rms" else AIMS:
+        wish = Wish(times * error, dtype, BUDGET, gates)
+        found = _smallest(target, wish, kinks, max(error, wish.error))
+        if norm == "rms":
+            reached = root_mean_square(found.network, target, dtype, seed=20)
+            found = replace(found, error=reached)
+        if found.error <= error:
+            return found
+        best = found if best is None or found.error < best.error else best
+        if times == 1 and best.error > HOPELESS * error:
+            break
+    assert best is not None
+    other = " or use dtype='float64'" if dtype == "float32" else ""
+    raise PrecisionError(
+        f"error is {error:.3g} where the best network found is within {best.error:.2g} when computed "
+        f"in {dtype}; ask for {_rounded_up(ROOM * best.error)} or more{other}"
+    )
+
+
+def candidates(
+    target: Given, wish: Wish, kinks: Kinks | None, watched: np.ndarray
+) -> Iterator[Candidate]:
+    """Every construction's network for the target; not all of them meet the wish."""
+    low, high = target.box.low, target.box.high
+    if len(low) == 1:
+        own = None if kinks is None else kinks[0]
+        points = watched[:, 0].tolist()
+        for made in on_line(target.on_line, low[0], high[0], wish, own, points):
+            yield Candidate(made.construction, pointwise(*made.heads), made.error)
+        if wish.gates:
+            yield from gated(target.on_line, low[0], high[0], wish, own, points)
+        return
+    found = 0
+    for candidate in chain(
+        ridge(target, wish, kinks, watched),
+        separate_sum(target, wish, kinks, watched),
+        bilinear(target, wish),
+    ):
+        found += candidate.error <= wish.error
+        yield candidate
+    if not found:
+        made = on_grid(target.values, low, high, wish.error, wish.dtype, wish.budget, kinks)
+        yield Candidate("grid", grid.network(made.lattice), made.error)
+
+
+def _smallest(target: Given, wish: Wish, kinks: Kinks | None, error: float) -> Candidate:
+    """The smallest candidate within ``error``, at fresh points too, made by aiming at the wish.
+
+    Where one strays, something narrow was overlooked: the search begins again, watching, and for a
+    little less than the error.
+    """
+    watched, missed = np.empty((0, target.box.low.size)), np.empty(0)
+    for attempt in range(ATTEMPTS):
+        aim = replace(wish, error=(0.99 - 0.05 * attempt) * wish.error)
+        found = smallest_of(candidates(target, aim, kinks, watched), 0.99 * error)
+        missed = strayed(found.network, target, error, wish.dtype, seed=attempt)
+        overlooked = 0 < len(missed) <= NARROW
+        if not len(missed) or (found.error > error and not overlooked):
+            return found
+        watched = np.concatenate([watched, missed[:1]])
+    raise PrecisionError(
+        f"target strays from every network found near {missed[0].tolist()}, where it is too narrow "
+        f"for the search; give its kinks, or compile it in parts"
+    )
+
+
+def _kinks(kinks: Any, target: Given) -> Kinks | None:
+    """The kinks a user names, for every variable; None to search for them."""
+    if kinks is None:
+        return None
+    count = target.box.low.size
+    if isinstance(kinks, Mapping):
+        names = target.names or ()
+        if strange := [name for name in kinks if name not in names]:
+            raise InputError(
+                f"kinks has {strange[0]!r}, which is no variable of domain; leave it out"
+            )
+        lists = [kinks.get(name, ()) for name in names]
+    else:
+        lists = [kinks] if count == 1 else list(kinks)
+    if len(lists) != count:
+        raise InputError(f"kinks has {len(lists)} lists for {count} variables; give one for each")
+    return tuple(
+        _inside(*each) for each in zip(lists, target.box.low, target.box.high, strict=True)
+    )
+
+
+def _inside(points: Any, low: float, high: float) -> tuple[float, ...]:
+    """Points as numbers between low and high, in order."""
+    try:
+        found = np.unique(np.asarray(points, dtype=float).ravel())
+    except (TypeError, ValueError):
+        raise InputError(
+            "kinks holds something that is no number; give a list of numbers"
+        ) from None
+    if not ((low < found) & (found < high)).all():
+        raise InputError(
+            f"kinks holds {found.tolist()}, not all inside ({low:g}, {high:g}); leave those out"
+        )
+    return tuple(found.tolist())
+
+
+def _rounded_up(number: float) -> str:
+    """Two digits, not below the number."""
+    text = f"{number:.1e}"
+    return text if float(text) >= number else f"{number * 1.1:.1e}"
