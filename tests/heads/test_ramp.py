@@ -146,15 +146,14 @@ def test_silent_anchors_have_no_weight_at_all():
 
 
 @given(st.floats(-11, 0).map(lambda e: 10.0**e))
-def test_segment_is_the_identity_within_its_bound_and_no_steeper_than_it_says(error):
-    line, bound, slope = segment(error)
+def test_segment_is_the_identity_within_its_bound_and_no_steeper(error):
+    line, bound = segment(error)
     y = np.linspace(0, 1, 2001)
     assert bound <= error
     assert np.abs(evaluate(line, y)[:, 0] - y).max() <= bound
     assert len(line) == 3
     steps = np.diff(evaluate(line, y)[:, 0]) / np.diff(y)
-    assert steps.max() <= slope + 4000 * bound
-    assert 1 <= slope <= 1.07
+    assert steps.max() <= 1 + 1e-8
 
 
 @pytest.mark.parametrize(

@@ -360,6 +360,14 @@ def test_ranges_float64_cannot_resolve_are_named(theorem, low, high, says):
 
 
 @BOTH
+def test_outputs_far_from_zero_leave_less_room(theorem):
+    relu = relu_network(2, 2, 4, seed=0)
+    far = replace(relu, output_offsets=np.full(4, 1e6))
+    with pytest.raises(PrecisionError, match=r"may move the network's output .* larger error"):
+        theorem(far, [(-1, 1)] * 4, 1e-9, anchors="graded")
+
+
+@BOTH
 @pytest.mark.parametrize(
     ("error", "domain", "anchors", "kind", "says"),
     [

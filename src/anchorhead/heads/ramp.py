@@ -29,8 +29,9 @@ subtract the first, so heads of consecutive pieces add up. Near the edge between
 t on one side, one head is off by something in [−hη, hη + tσ(−bt)] and the other in [−(hη + St)σ(−bt),
 hησ(−bt)] (or the same with both signs changed): the kinks' errors have opposite signs and σ ≤ ½, so
 the sum is at most 3hη/2 + S T/b. All other groups and heads are at least τ away: one neighbour on
-either side adds Qρ/(1 − ρ), and the heads beyond, each more than 30τ farther, next to nothing.
-Altogether 3hη/2 + S T/b + 5Qρ for any number of heads; b is at least 40/τ, so that e^{−bτ} ≤ ρ.
+either side adds Qρ/(1 − ρ), and the heads beyond, each at least 2τ farther, next to nothing.
+Altogether 3hη/2 + S T/b + 5Qρ for any number of heads; b is at least 40/τ, so that e^{−bτ} ≤ ρ, also
+where a head's first edge has a jump.
 
 Rounding. With unit roundoff u the weights of a group have relative errors of at most (8 + 4Ω)u that
 differ, Ω being the size of its scores, and the values ±h/δ are weighed with them: (8 + 4Ω)uh/δ. It
@@ -134,9 +135,10 @@ class _Plan:
         """The single anchor of a constant."""
         return Anchors(np.zeros(1), np.zeros(1), value[None], self.centre, self.unit)
 
-    def step(self, half: float, jump: bool) -> float:
-        """How much steeper, in 1/y, scores become at an edge; ``half`` is that of the run at a kink."""
-        return self.jump if jump else self.kink + self.line.delta / half
+    def steps(self, halves: np.ndarray) -> list[float]:
+        """How much steeper, in 1/y, scores become at the edges of runs of these half-lengths."""
+        first, last = self.kink + self.line.delta / halves[[0, -1]]
+        return [first, *[self.jump] * (len(halves) - 1), last]
 
 
 def ramp(
@@ -169,7 +171,7 @@ def ramp(
     sums = (8 + 4 * len(stretches)) * ROUNDOFF * largest
     relative = None if error is None else (error - sums) / longest
     noise = 0.0 if runs == 1 else runs * LEAK * reach / tau
-    line = _line(_size(runs, places), relative, kinks=True, noise=noise)
+    line = _line(_size(runs, places), relative, noise)
     rest = line.total if relative is None else relative - line.total
     b = max(2.0, line.slope * TURN / rest) / longest
     b = b if alone else max(b, LEAK / tau)
@@ -205,11 +207,14 @@ def filled(head: Anchors, places: int) -> Anchors:
     )
 
 
-def segment(error: float) -> tuple[Anchors, float, float]:
-    """The identity on [0, 1] within ``error`` by three anchors, its bound, and its slope S."""
-    line = _line(3, 2 * error, kinks=False)
+def segment(error: float) -> tuple[Anchors, float]:
+    """The identity on [0, 1] within ``error`` by three anchors, and its bound.
+
+    Its slope is 3(1 + 2c)/(c + 2)² with c = cosh δq ≥ 1: nowhere more than 1.
+    """
+    line = _line(3, 2 * error)
     values = 0.5 + line.group.values / 2
-    return replace(line.group, values=values, centre=0.5, unit=0.5), line.total / 2, line.slope
+    return replace(line.group, values=values, centre=0.5, unit=0.5), line.total / 2
 
 
 def _head(stretch: Stretch, plan: _Plan, later: bool) -> Anchors:
@@ -220,11 +225,7 @@ def _head(stretch: Stretch, plan: _Plan, later: bool) -> Anchors:
     groups = [plan.constant(start - base)]
     groups += [plan.group(edges[m], edges[m + 1], slot, base) for m, slot in enumerate(slots)]
     groups.append(plan.constant(edges[-1] * axes[slots[-1]] - base))
-    halves = stretch.halves
-    steps = [plan.step(halves[0], slots[0] != stretch.entry)]
-    steps += [plan.step(0.0, True) for _ in slots[1:]]
-    steps.append(plan.step(halves[-1], False))
-    return joined(groups, edges, steps, plan.centre, plan.unit)
+    return joined(groups, edges, plan.steps(stretch.halves), plan.centre, plan.unit)
 
 
 def _size(runs: int, places: int | None) -> int:
@@ -240,18 +241,17 @@ def _size(runs: int, places: int | None) -> int:
     )
 
 
-def _line(size: int, error: float | None, kinks: bool, noise: float = 0.0) -> _Line:
-    """An identity group within ``error``, in units of half its length, that leaves room for ``kinks``.
+def _line(size: int, error: float | None, noise: float = 0.0) -> _Line:
+    """An identity group within ``error``, in units of half its length, that leaves room for kinks.
 
     Rounding costs r/δ, r = (8 + 4Ω)u with Ω at most ``noise`` + 2; with that the total is least
     where δ³ = 6r for two anchors and δ⁵ = 45r for three. A larger δ is taken where η may be larger.
     """
-    part, least = (1 / 3, ABOVE_LEAST) if kinks else (3 / 4, 1.0)
     r = (8 + 4 * (noise + 2)) * ROUNDOFF
     best = (6 * r) ** (2 / 3) / 12 if size == 2 else (45 * r) ** (4 / 5) / 180
-    group, eta = identity(size, max(best, part * (error or 0.0)))
+    group, eta = identity(size, max(best, (error or 0.0) / 3))
     line = _Line(group, eta, r / float(group.slopes[-1]))
-    if error is not None and least * line.total > error:
+    if error is not None and ABOVE_LEAST * line.total > error:
         raise PrecisionError(
             f"error is so small that rounding alone, a {line.total:.1e} part of half of what a ramp "
             f"contributes, exceeds it; ask for a larger error or a smaller domain"

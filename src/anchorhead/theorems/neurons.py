@@ -187,11 +187,11 @@ def unit_ramp(placement: Placement, error: float, hidden: int) -> tuple[list[Anc
     return [filled(alone, hidden)], bound
 
 
-def selection(placement: Placement, error: float) -> tuple[Anchors, float, float]:
-    """Anchors that return y on [0, 1], their bound, and how much steeper than y they get."""
+def selection(placement: Placement, error: float) -> tuple[Anchors, float]:
+    """Anchors that return y on [0, 1], and their bound."""
     if placement == "uniform":
         anchors = ramp_anchors(error)
-        return anchors, ramp_error(anchors, shared=False), 1.0
+        return anchors, ramp_error(anchors, shared=False)
     return segment(min(error, 1.0))
 
 

@@ -36,7 +36,7 @@ def one_layer_softmax(
 
     With ``anchors="graded"`` the unit ramp has 5 anchors as in ``two_layers``, and the second
     selection 3 scores: the identity group alone, without kinks, within η r_o/2 and of slope at
-    most S = 1 + δ²/4, which multiplies the first layer's error.
+    most 1, so that it does not magnify the first layer's error.
 
     Args:
         relu: The network, with its shapes.
@@ -57,10 +57,10 @@ def one_layer_softmax(
     amplification, widest = neurons.amplification, float(spread.max())
     spent = neurons.allowance(anchors, error)
     first, second = _shares(error - spent, relu.hidden * amplification, outputs * widest)
-    chosen, chosen_error, slope = selection(anchors, second / widest if widest else 1.0)
+    chosen, chosen_error = selection(anchors, second / widest if widest else 1.0)
     if anchors == "graded":  # three scores, and the first layer may have all that they leave
         first = error - spent - widest * chosen_error
-    allowed = first / (slope * amplification) if amplification else 1.0
+    allowed = first / amplification if amplification else 1.0
     pieces, ramp_error = unit_ramp(anchors, allowed, relu.hidden)
 
     gathered, ramps = neurons.layers(pieces, output=None)
@@ -86,7 +86,7 @@ def one_layer_softmax(
         low.reshape(tokens, width),
     )
     network = Network((gathered, ramps, score, Softmax(), read, unfold))
-    bound = slope * amplification * ramp_error + widest * chosen_error + spent
+    bound = amplification * ramp_error + widest * chosen_error + spent
     return Construction(network, relu, bound, neurons.applies)
 
 
