@@ -1,5 +1,9 @@
 """Fixed seeds for every test, and the networks that several rooms' laws are checked on."""
 
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the tests themselves share the cores
+
 import numpy as np
 import pytest
 import torch
@@ -17,7 +21,7 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
-torch.set_num_threads(1)  # the tests themselves share the cores among processes
+torch.set_num_threads(1)  # likewise
 
 
 def theorem_constructions():

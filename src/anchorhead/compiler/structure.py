@@ -83,8 +83,8 @@ def structure_of(
         InputError: f jumps, or grows without bound.
         PrecisionError: f is rough everywhere.
     """
-    largest = float(np.abs(f(np.linspace(low, high, 257))).max())
-    tolerance = max(tolerance, 64 * np.finfo(float).eps * largest)
+    usual = float(np.median(np.abs(f(np.linspace(low, high, 257))).max(axis=1)))
+    tolerance = max(tolerance, 64 * np.finfo(float).eps * usual)
     points = sorted(kinks or ())
     if kinks is None:
         points = _rough_points(f, low, high, tolerance, watched)
