@@ -61,7 +61,7 @@ TRIES = 60
 """So many combinations of sizes are tried."""
 
 ENOUGH = 3
-"""After so many of them whose error is rounding, or unforeseen, the search begins anew."""
+"""After so many of them whose rounding alone exceeds the goal, values are made to cost more."""
 
 STEPS = 200.0
 """Steps of descent for each one of the budget: a variable is searched at many sizes."""
@@ -122,6 +122,11 @@ def on_grid(
     for _ in range(ROUNDS):
         lines = [_Line.of(target, box_low, box_high, a, goal, kinks, seen) for a in range(d)]
         slanted = [line.axis for line in lines if line.moving]
+        if (
+            slanted and best is not None
+        ):  # slices near a point toward which the target is ever finer
+            slanted = []
+            break
         found = _on_lines(lines, target, goal, dtype, Purse(0.0) if slanted else purse)
         if found is None:
             break
@@ -161,14 +166,14 @@ def _on_lines(
             Axis(line.low, line.high, line.slices, line.structure, goal, damping, dtype, purse)
             for line in lines
         ]
-        rounded = strayed = moved = 0
+        rounded = moved = 0
         for tried in itertools.islice(_tried(axes, target, goal), TRIES):
             if best is None or tried.at.error < best.at.error:
                 best = tried
             rounded += tried.at.rounding > goal
             moved += tried.at.rounding > goal / 4
-            strayed += tried.at.error > 2 * HOPEFUL * tried.expected + tried.at.rounding
-            if tried.at.error <= goal or max(rounded, strayed) == ENOUGH:
+            strayed = tried.at.error > 2 * HOPEFUL * tried.expected + tried.at.rounding
+            if tried.at.error <= goal or strayed or rounded == ENOUGH:
                 break
         if best is None or best.at.error <= goal or not moved:
             break
