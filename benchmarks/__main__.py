@@ -12,7 +12,7 @@ import numpy as np
 
 import anchorhead
 from anchorhead.reproduce.__main__ import main as reproduce
-from benchmarks import memory, speed
+from benchmarks import convergence, functions, memory, speed, windows
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -20,8 +20,11 @@ PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 def main() -> None:
     """Run every comparison of this page, one after the other."""
     sections = [
+        ("Functions: the smallest network found", functions.table()),
+        ("Convergence: the error against the number of anchors", convergence.table()),
         ("The theorems", _theorems()),
         ("Speed: the forms and the runners", speed.table()),
+        ("Windows: anchors that weigh nothing are skipped", windows.table()),
         ("Memory: tokens without end", memory.table()),
     ]
     parts = [f"## {title}\n\n{text}\n" for title, text in sections]
