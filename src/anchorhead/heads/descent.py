@@ -14,7 +14,7 @@ the best heads found are of that kind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,11 +24,15 @@ from anchorhead.heads.response import softmax
 
 __all__ = ["Samples", "descend"]
 
-STAGES = ((42, 1, 1.0), (8, 8, 0.75), (2, 30, 0.4), (1, 50, 0.0))
+STAGES = ((21, 1, 0.85), (8, 8, 0.45), (2, 30, 0.22), (1, 50, 0.0))
 """How many starts are followed for how many steps: the best of each stage enter the next, unless
 even they are hopeless. With e the error, s the target's size and g the goal that is so where e >
 s^{share} g^{1 − share}, the third number the share: in a stage the error may fall by so much of
 what is missing, on a log scale."""
+
+FEW = 4
+"""Heads of so many anchors are followed beyond their first step whatever their error: that costs next
+to nothing."""
 
 LOOK = 20
 """Steps between two looks at how fast the error falls; where that is too slow, the stage ends."""
@@ -66,8 +70,12 @@ class _State:
 
     def replaced(self, better: np.ndarray, other: _State) -> _State:
         """This state, with the rows that are ``better`` in ``other`` taken from there."""
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return _State(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
+        if better.all():
+            return other
+        if better.any():
+            for mine, new in zip(vars(self).values(), vars(other).values(), strict=True):
+                mine[better] = new[better]
+        return self
 
 
 def descend(
@@ -79,10 +87,10 @@ def descend(
     sample points, and where it sees that it will not get there; with goal 0 it goes on to the end.
     """
     problem = _Problem(samples, meshes, damping)
-    state = problem.solved(meshes.gaps, meshes.offsets)
+    state = problem.solved(meshes.gaps.copy(), meshes.offsets.copy())
     lam = np.full(len(state.cost), 1e-2)
-    best, least, work = None, np.inf, 0.0
-    size = float(np.abs(samples.values).max())
+    best, work = _Best(), 0.0
+    size, many = float(np.abs(samples.values).max()), state.P.shape[2] > FEW
     for keep, steps, share in stages:
         if len(state.cost) > keep:
             chosen = np.argsort(state.cost, kind="stable")[:keep]
@@ -90,24 +98,39 @@ def descend(
             problem.places = problem.places[chosen]
         before = np.inf
         for step in range(steps):
-            errors = problem.errors(state)
-            leader = int(errors.argmin())
-            if best is None or errors[leader] < least:
-                least = float(errors[leader])
-                mesh = Mesh(state.gaps[leader], state.offsets[leader], problem.places[leader])
-                best = mesh.anchors(state.values[leader])
-            if least <= goal or lam.min() > 1e10:
+            best.look(problem, state)
+            if best.error <= goal or lam.min() > 1e10:
                 break
             if goal > 0 and step % LOOK == 0:
-                if least * (least / before) ** ((steps - step) / LOOK) > goal:
+                if best.error * (best.error / before) ** ((steps - step) / LOOK) > goal:
                     break
-                before = least
+                before = best.error
             state, lam = _step(problem, state, lam)
             work += 1 + state.P.size * state.P.shape[2] / PRODUCTS
-        if goal > 0 and least > size**share * goal ** (1 - share):
+        hopeless = best.error > size**share * goal ** (1 - share)
+        if goal > 0 and hopeless and (many or steps > 1):
             break
-    assert best is not None
-    return best, work
+    best.look(problem, state)
+    assert best.mesh is not None
+    return best.mesh.anchors(best.values), work
+
+
+@dataclass(eq=False)
+class _Best:
+    """The head of least error so far."""
+
+    error: float = np.inf
+    mesh: Mesh | None = None
+    values: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def look(self, problem: _Problem, state: _State) -> None:
+        """Keep the best of the state's heads if it is better."""
+        errors = problem.errors(state)
+        leader = int(errors.argmin())
+        if self.mesh is None or errors[leader] < self.error:
+            self.error, self.values = float(errors[leader]), state.values[leader].copy()
+            gaps, offsets = state.gaps[leader].copy(), state.offsets[leader].copy()
+            self.mesh = Mesh(gaps, offsets, problem.places[leader])
 
 
 def _step(problem: _Problem, state: _State, lam: np.ndarray) -> tuple[_State, np.ndarray]:
@@ -175,16 +198,14 @@ class _Problem:
 
     def jacobian(self, state: _State) -> np.ndarray:
         """Derivatives of the residuals, heads × (width · rows) × 2(p − 1), off the range of P."""
-        values, P = state.values, state.P
-        output = P @ values
-        D = P[:, None] * (
-            np.moveaxis(values, 2, 1)[:, :, None] - np.moveaxis(output, 2, 1)[..., None]
-        )
+        values, P = state.values.swapaxes(1, 2), state.P
+        output = state.P @ state.values
+        D = P[:, None] * (values[:, :, None] - output.swapaxes(1, 2)[..., None])
         D *= self.W[:, None]
         G = np.cumsum(D[..., :0:-1], axis=3)[..., ::-1]
         heads, width, points, half = G.shape
         J = np.zeros((heads, width, points + half + 1, 2 * half))
-        J[:, :, :points, :half] = G * (self.u[:, None] - self.places[:, None, None, :])
+        np.multiply(G, self.u[:, None] - self.places[:, None, None, :], out=J[:, :, :points, :half])
         J[:, :, :points, half:] = G
         Q = state.Q[:, None]
         J -= Q @ (Q.swapaxes(2, 3) @ J)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from anchorhead.heads.anchors import Anchors
@@ -11,7 +13,7 @@ from anchorhead.heads.search import Found, Layout, Target, finished, sample_poin
 
 __all__ = ["LADDER", "constant", "smallest"]
 
-PRUNING = ((8, 6, 0.9), (3, 20, 0.5), (1, 60, 0.0))
+PRUNING = ((8, 6, 0.18), (3, 20, 0.06), (1, 60, 0.0))
 """Stages of descent after an anchor was left out: fewer starts, as these are good ones."""
 
 LADDER = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -22,6 +24,12 @@ NOISE = 2.0**12
 
 MOST_WORK = 10_000.0
 """Steps of descent after which the ladder is climbed no further."""
+
+FAR = 0.5
+"""Errors that have gone less than this part of the way are not mended by the next number."""
+
+MOST_SKIPPED = 24
+"""Numbers from here on are never left out."""
 
 STALE = 3
 """Rungs of the ladder without a third less error after which more anchors are taken to be of no
@@ -38,19 +46,24 @@ def smallest(
 ) -> Found:
     """The head with the fewest anchors found whose error is at most ``goal``.
 
-    The numbers of LADDER are tried until one suffices, then numbers between it and the last that
-    did not, by halving, until ``budget`` steps of descent are spent. If none up to ``most``
-    suffices, the best head found.
+    The numbers of LADDER are tried until one suffices, leaving one out where the last was far off;
+    then numbers between it and the last that did not suffice, by halving, until ``budget`` steps of
+    descent are spent. If none up to ``most`` suffices, the best head found.
     """
     found = best = constant(target, layout, dtype, goal)
-    fails, stale, work = 1, 0, 0.0
+    fails, stale, work, far = 1, 0, 0.0, False
     rounded = max(100 * goal, NOISE * float(np.finfo(dtype).eps) * best.error)
+    size = best.error
     for count in LADDER:
+        if far and count < MOST_SKIPPED:
+            far = False
+            continue
         if best.error <= goal or count > most or stale >= STALE or work > MOST_WORK:
             break
         found = search(target, layout, count, goal, dtype)
         work += found.work
         fails = fails if found.error <= goal else count
+        far = _progress(found.error, goal, size) < FAR
         hopeful = found.error < 0.7 * best.error
         stale = 0 if hopeful or best.error > rounded else stale + 1
         best = min(best, found, key=lambda each: each.error)
@@ -60,7 +73,7 @@ def smallest(
         found, spent = _pruned(found, target, layout, goal, dtype, budget)
         middle = (len(found.anchors) + fails) // 2
         budget -= spent
-        if middle == fails or budget <= 0:
+        if not fails < middle < len(found.anchors) or budget <= 0:
             break
         tried = search(target, layout, middle, goal, dtype)
         budget -= tried.work
@@ -69,6 +82,13 @@ def smallest(
         else:
             found = tried
     return found
+
+
+def _progress(error: float, goal: float, size: float) -> float:
+    """How much of the way from ``size`` to ``goal`` an error has gone, on a log scale."""
+    if not 0 < goal < size:
+        return 1.0
+    return math.log(size / max(error, goal)) / math.log(size / goal)
 
 
 def _pruned(
