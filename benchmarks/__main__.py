@@ -12,7 +12,7 @@ import numpy as np
 
 import anchorhead
 from anchorhead.reproduce.__main__ import main as reproduce
-from benchmarks import convergence, functions, memory, refinement, speed, windows
+from benchmarks import convergence, functions, memory, plans, refinement, speed, windows
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -22,6 +22,7 @@ def main() -> None:
     sections = [
         ("Functions: the smallest network found", functions.table()),
         ("Convergence: the error against the number of anchors", convergence.table()),
+        ("Plans", plans.table()),
         ("Refinement: what each step gives", refinement.table()),
         ("The theorems", _theorems()),
         ("Speed: the forms and the runners", speed.table()),

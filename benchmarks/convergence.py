@@ -39,8 +39,8 @@ def _sine(x: np.ndarray) -> np.ndarray:
 
 
 COMPILED = (
-    ("|x|", np.abs, FINER),
-    ("√|x|", root, FINER[:6]),
+    ("abs x", np.abs, FINER),
+    ("√ abs x", root, FINER[:6]),
     ("1/(1+25x²)", runge, FINER[:11]),
     ("sin 3x", _sine, FINER),
 )
@@ -50,10 +50,10 @@ COMPILED = (
 def table() -> str:
     """Draw the figure and return what it shows as numbers."""
     kinked = {
-        "|x|, graded mesh": [_graded(np.abs, p, refine=False) for p in KINKED],
-        "√|x|, graded mesh": [_graded(root, p, refine=False) for p in KINKED],
-        "√|x|, refined": [_graded(root, p, refine=True) for p in KINKED],
-        "the paper, |x|": [_staircase(np.abs, p) for p in KINKED],
+        "abs x, graded mesh": [_graded(np.abs, p, refine=False) for p in KINKED],
+        "√ abs x, graded mesh": [_graded(root, p, refine=False) for p in KINKED],
+        "√ abs x, refined": [_graded(root, p, refine=True) for p in KINKED],
+        "the paper, abs x": [_staircase(np.abs, p) for p in KINKED],
         "8e^(−π√p)": [8 * float(np.exp(-np.pi * np.sqrt(p))) for p in KINKED],
     }
     analytic = {

@@ -21,7 +21,7 @@ CASES: tuple[tuple[str, Callable[[bool], Found]], ...] = (
     ("sin 20x, 20", lambda refine: smooth(lambda x: np.sin(20 * x), -1, 1, 20, refine=refine)),
     ("√x, 12", lambda refine: graded(np.sqrt, 0, 1, 12, [0.0], refine=refine)),
     ("√x, 24", lambda refine: graded(np.sqrt, 0, 1, 24, [0.0], refine=refine)),
-    ("|x|, 24", lambda refine: graded(np.abs, -1, 1, 24, [0.0], refine=refine)),
+    ("abs x, 24", lambda refine: graded(np.abs, -1, 1, 24, [0.0], refine=refine)),
 )
 
 

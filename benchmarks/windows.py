@@ -23,7 +23,7 @@ def table() -> str:
     networks = {
         f"uniform, p = {p}": pointwise(uniform(-1.0, 1.0, p, h=20.0)) for p in (64, 512, 4096)
     }
-    networks["√|x| within 1e-5"] = root
+    networks["√ abs x within 1e-5"] = root
     X = np.random.default_rng(0).uniform(-1, 1, (TOKENS, 1))
     rows = [_row(name, network, X) for name, network in networks.items()]
     head = ["network", "anchors", "without windows, ms", "with windows, ms", "ratio", "difference"]

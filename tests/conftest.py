@@ -43,6 +43,9 @@ def theorem_constructions():
         "multi_head with slots": (multi_head(weights, offsets, -1.0, 2.0, 5, slots=many), X),
         "two_layers": (two_layers(relu, box, 0.3), X),
         "one_layer_softmax": (one_layer_softmax(relu, box, 0.3), X),
+        "multi_head, graded": (multi_head(weights, offsets, -1.0, 2.0, 3, anchors="graded"), X),
+        "two_layers, graded": (two_layers(relu, box, 1e-6, anchors="graded"), X),
+        "one_layer_softmax, graded": (one_layer_softmax(relu, box, 1e-6, anchors="graded"), X),
     }
 
 

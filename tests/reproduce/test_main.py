@@ -12,13 +12,13 @@ def test_the_command_prints_every_table_with_its_bounds(capsys):
     slopes = [float(s) for s in re.findall(r"slope of .*: (-?[\d.]+)", text)]
     assert len(slopes) == 2
     assert all(-1.15 < slope < -0.9 for slope in slopes)
-    for name in ("random ReLU", "sorting two numbers", "moving average"):
+    for name in ("ReLU  ", "random ReLU", "sorting two numbers", "moving average"):
         assert name in text
 
 
 def test_rows_are_within_what_was_asked():
     rows = relu_rows(SIZES[:1], count=100) + road_rows(count=100)
-    assert len(rows) == 6
+    assert len(rows) == 8
     for row in rows:
         assert 0 < row.error <= row.bound <= row.asked
 

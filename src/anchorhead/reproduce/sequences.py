@@ -12,6 +12,7 @@ from anchorhead.domain import Box
 from anchorhead.forms import to_prefix
 from anchorhead.network import Size
 from anchorhead.theorems import ReLUNetwork, one_layer_softmax, relu_approximator, two_layers
+from anchorhead.theorems.ramps import Placement
 
 __all__ = [
     "SIZES",
@@ -76,20 +77,23 @@ SIZES = ((20, 5, 10), (50, 10, 10))
 """Tokens, features and hidden neurons of the random ReLU networks."""
 
 
+FINE = 1e-6
+"""The error asked of graded anchors."""
+
+
 def relu_rows(
     sizes: Sequence[tuple[int, int, int]] = SIZES, error: float = 0.1, count: int = 1000
 ) -> list[Row]:
-    """Random ReLU networks of the paper's sizes through both theorems."""
+    """Random ReLU networks of the paper's sizes through both theorems, and with graded anchors."""
     rows = []
     for n, d, hidden in sizes:
         relu = random_relu(n, d, hidden, seed=0)
         box = Box.cube(-1, 1, (n, d))
         X = hard_inputs(relu, box, count, seed=1)
         name = f"random ReLU n={n} d={d} hidden={hidden}"
-        rows += [
-            _row(name, theorem, relu, relu, box, error, X)
-            for theorem in (two_layers, one_layer_softmax)
-        ]
+        for theorem in (two_layers, one_layer_softmax):
+            rows.append(_row(name, theorem, relu, relu, box, error, X))
+            rows.append(_row(name, theorem, relu, relu, box, FINE, X, anchors="graded"))
     return rows
 
 
@@ -129,10 +133,12 @@ def _row(
     error: float,
     X: np.ndarray,
     spent: float = 0.0,
+    anchors: Placement = "uniform",
 ) -> Row:
     start = perf_counter()
-    made = theorem(relu, box, error - spent)
+    made = theorem(relu, box, error - spent, anchors=anchors)
     seconds = perf_counter() - start
     worst = float(np.abs(to_prefix(made.network)(X) - f(X)).max())
     size = made.network.size
-    return Row(name, theorem.__name__, error, made.bound + spent, worst, len(X), size, seconds)
+    called = theorem.__name__ if anchors == "uniform" else f"{theorem.__name__}, {anchors}"
+    return Row(name, called, error, made.bound + spent, worst, len(X), size, seconds)
