@@ -40,6 +40,9 @@ LOOK = 20
 PRODUCTS = 60_000
 """Weights times anchors whose products take about as long as all else in a step does."""
 
+LEAST_DAMPING = 1e-13
+"""Of a step; with less, two parameters that do the same make its equations singular."""
+
 LARGEST_STEP = 10.0
 """No offset moves farther in one step: scores that jump leave the region where the model holds."""
 
@@ -149,7 +152,7 @@ def _step(problem: _Problem, state: _State, lam: np.ndarray) -> tuple[_State, np
     move *= np.minimum(1, LARGEST_STEP / np.maximum(farthest, 1e-300))[:, None]
     new = problem.solved(state.gaps + move[:, :half], state.offsets + move[:, half:])
     better = new.cost < state.cost
-    lam = np.where(better, np.maximum(lam / 6, 1e-15), np.maximum(lam * 5, 1e-12))
+    lam = np.where(better, np.maximum(lam / 6, LEAST_DAMPING), np.maximum(lam * 5, 1e-12))
     return state.replaced(better, new), lam
 
 

@@ -113,7 +113,7 @@ def family(courses: Sequence[np.ndarray], count: int) -> Mesh:
 def clustered(
     low: float, high: float, toward: Sequence[float], count: int, *, rate: float = 4.0
 ) -> np.ndarray:
-    """About ``count`` knots that cluster toward points c like c ± R exp(−σ(√m − √j)), j = 1 … m.
+    """At most about ``count`` knots, clustering toward points c like c ± R e^{−σ(√m − √j)}, j = 1 … m.
 
     This is how the poles of the best rational approximations of |x| cluster (Newman, Stahl); the
     error at a function that is analytic but for a kink or a branch point in c then falls like

@@ -70,12 +70,12 @@ def _query(anchors: Anchors, y: np.ndarray, dtype: Precision) -> np.ndarray:
 def rounding(anchors: Anchors, y: np.ndarray, dtype: Precision) -> np.ndarray:
     """How far rounding in ``dtype`` may move the output at y: points × width, to first order.
 
-    The weights are taken to be numbers of the dtype. With u its unit roundoff: the query q is wrong by
-    2u|q| at most, which moves the output by its slope Σ_k p_k α_k (v_k − F) times that. A score is
-    wrong by u(|α_k q| + |s_k| + |s_k − max s|) and its exponential by 2u more, which moves the output
-    by Σ_k p_k |v_k − F| of that. The sums add (√N + 2)u Σ_k p_k |v_k| and √N u|F|, where N counts the
-    weights above u, the terms that are not lost in a sum anyway, and √N stands for N roundings of
-    either sign.
+    The weights are taken to be numbers of the dtype, and ``unit`` a power of two. With u the unit
+    roundoff: the query q is wrong by 2u|q| at most, which moves the output by its slope
+    Σ_k p_k α_k (v_k − F) times that. A score is wrong by u(|α_k q| + |s_k| + |s_k − max s|) and its
+    exponential by 2u more, which moves the output by Σ_k p_k |v_k − F| of that. The sums add
+    (√N + 2)u Σ_k p_k |v_k| and √N u|F|, where N counts the weights above u, the terms that are not
+    lost in a sum anyway, and √N stands for N roundings of either sign.
     """
     unit, q = float(np.finfo(dtype).eps) / 2, ((y - anchors.centre) / anchors.unit)[:, None]
     products = q * anchors.slopes

@@ -69,10 +69,11 @@ def separate(
 ) -> list[Anchors]:
     """One head for each group, with a single anchor for all that lies to its left and to its right.
 
-    The heads add up to the joined head: head i runs from 0 to f(c_{i+1}) − f(c_i), the first from f
-    itself. ``values`` are f at the points. Each head keeps its group's centre and unit and has small
-    scores where its group is in charge, so slopes may be steeper than in one head before rounding
-    shows.
+    The heads add up to what the joined head gives, but for the balance at a point, where each weighs
+    its group against a constant and not against the group beyond: head i runs from 0 to f(c_{i+1}) −
+    f(c_i), the first from f itself. ``values`` are f at the points. Each head keeps its group's centre
+    and unit and has small scores where its group is in charge, so slopes may be steeper than in one
+    head before rounding shows.
     """
     heads = []
     for i, group in enumerate(groups):
@@ -96,7 +97,7 @@ def steepness(
     high: float,
     error: float,
 ) -> float:
-    """The least step at ``point`` for which both groups together are within ``error``.
+    """The least step at ``point`` for which both groups together are within ``error``, or 7 % more.
 
     Looked at from ``low`` to ``high`` at points that crowd toward the splice on all scales; the
     step is at most STEEPEST over the interval's length.
