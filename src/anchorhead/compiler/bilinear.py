@@ -9,7 +9,7 @@ import numpy as np
 
 from anchorhead.compiler.candidates import Candidate
 from anchorhead.compiler.line import Wish
-from anchorhead.compiler.sampling import answers, scattered
+from anchorhead.compiler.sampling import apart, scattered
 from anchorhead.compiler.target import Given
 from anchorhead.errors import PrecisionError
 from anchorhead.heads.product import product
@@ -45,8 +45,8 @@ def bilinear(given: Given, wish: Wish) -> Iterator[Candidate]:
     except PrecisionError:
         return
     network = _placed(made.network, origin, float(c), float(k))
-    apart = float(np.abs(answers(network, X, wish.dtype)[:, 0] - exact).max())
-    yield Candidate("product", network, max(made.error * abs(c), apart))
+    worst = float(apart(network, given, X, wish.dtype).max())
+    yield Candidate("product", network, max(made.error * abs(c), worst))
 
 
 def _placed(network: Network, origin: np.ndarray, scale: float, constant: float) -> Network:

@@ -10,7 +10,7 @@ from anchorhead.compiler.candidates import Candidate
 from anchorhead.compiler.line import Wish
 from anchorhead.compiler.pieces import STRAIGHT
 from anchorhead.compiler.structure import crowded, structure_of
-from anchorhead.errors import PrecisionError
+from anchorhead.errors import InputError, PrecisionError
 from anchorhead.heads.gate import piecewise_linear
 from anchorhead.heads.response import UNTRIED
 from anchorhead.heads.search import Target
@@ -20,6 +20,10 @@ __all__ = ["gated"]
 
 ALLOWED = 0.99
 """What part of the error gates may take; that the target is not quite straight gets the rest."""
+
+
+FAINT = 1e-3
+"""Kinks are looked for with this part of the error: what soft anchors would blur is still a kink."""
 
 
 def gated(
@@ -33,7 +37,7 @@ def gated(
     """One head for each piece that is not flat, where a single output is straight between kinks."""
     if target(np.array([low])).shape[1] > 1:
         return
-    points = structure_of(target, low, high, wish.error, kinks, watched).points
+    points = _kinks(target, low, high, wish.error, kinks, watched)
     ends = np.array([low, *points, high])
     values = target(ends)[:, 0]
     y = np.concatenate([crowded(ends.tolist()), np.linspace(low, high, 16 * len(ends))])
@@ -54,6 +58,22 @@ def gated(
     error = gate.bound + gate.rounding * max(abs(low), abs(high)) + bent
     if wish.dtype != "float64":
         X = y.astype(wish.dtype)[:, None]
-        apart = reference.evaluate(gate.network, X) - target(X[:, 0].astype(float))
+        inside = np.clip(X[:, 0].astype(float), low, high)
+        apart = reference.evaluate(gate.network, X) - target(inside)
         error = max(error, UNTRIED * float(np.abs(apart).max()))
     yield Candidate("gate", gate.network, error)
+
+
+def _kinks(
+    target: Target,
+    low: float,
+    high: float,
+    error: float,
+    kinks: Sequence[float] | None,
+    watched: Sequence[float],
+) -> Sequence[float]:
+    """Where the target is not smooth, faint kinks included if it is not rough on their scale."""
+    try:
+        return structure_of(target, low, high, FAINT * error, kinks, watched).points
+    except InputError:
+        return structure_of(target, low, high, error, kinks, watched).points

@@ -20,7 +20,10 @@ from anchorhead.heads.uniform import sharpness
 __all__ = ["Staircase", "staircase"]
 
 TRIED = 2**15
-"""Anchors on one axis, or points in several, up to which staircases are measured."""
+"""Steps between anchors on an axis up to which staircases are measured."""
+
+POINTS = 2**16
+"""Points at which the finest are measured: at least one in each step."""
 
 SOFTMAX_ERROR = 1e-9
 """The weight that strays from the right anchors."""
@@ -41,53 +44,62 @@ class Staircase:
     @property
     def anchors(self) -> float:
         """How many anchors there are in all; infinite where no number is enough."""
-        return self.each**self.axes
+        return _power(self.each, self.axes)
 
 
 def staircase(given: Given, error: float) -> Staircase:
     """The paper's construction for a target and an error, in exact arithmetic.
 
-    In floating point scores of size hp²/4 are rounded by 4u of that, so that an anchor at a distance
-    of R√(8u), R half the domain, may win in place of the nearest: the errors given are that of the
-    staircase and as much as the target changes over this distance.
+    In floating point scores of size h(p − 1)²/4 are rounded by 4u of that, so that an anchor at a
+    distance of R√(8u), R half the domain, may win in place of the nearest: the errors given are that
+    of the staircase and as much as the target changes over this distance.
     """
-    p, step = 16.0, math.inf
-    reached = _measured(given, p)
-    while reached > error and p < TRIED:
-        step, p = reached, 2 * p
-        reached = _measured(given, p)
-    if reached > error:
-        rate = max(math.log2(step / reached), SLOWEST)
-        p *= (reached / error) ** (1 / rate)
-    else:
-        p *= max(reached / error, 0.5)
-    p = float(math.ceil(max(p, 2.0)))
+    steps, before = 1.0, math.inf
+    reached = _measured(given, steps)
+    while reached > error and steps < TRIED:
+        steps, before = 2 * steps, reached
+        reached = _measured(given, steps)
+    rate = max(math.log2(before / reached), SLOWEST) if reached else math.inf
+    steps *= max(_power(reached / error, 1 / rate), 0.5)
+    steps = float(math.ceil(max(steps, 1.0))) if steps < math.inf else steps
     errors: dict[Precision, float] = {}
     for dtype in ("float64", "float32"):
         unit = float(np.finfo(dtype).eps) / 2
         errors[dtype] = error + _change(given, math.sqrt(8 * unit) / 2)
-    return Staircase(p, given.box.low.size, sharpness(SOFTMAX_ERROR) * p * p / 4, errors)
+    largest = sharpness(SOFTMAX_ERROR) * steps * steps / 4
+    return Staircase(steps + 1, given.box.low.size, largest, errors)
 
 
-def _measured(given: Given, p: float) -> float:
-    """The largest difference between the target and its value at the nearest anchor."""
+def _power(base: float, exponent: float) -> float:
+    """The power, infinite beyond all floats."""
+    try:
+        return base**exponent
+    except OverflowError:
+        return math.inf
+
+
+def _measured(given: Given, steps: float) -> float:
+    """The largest difference between the target and its value at the nearest anchor.
+
+    Tried at scattered points, and at two opposite corners of the cells around their anchors.
+    """
     low, high = given.box.low, given.box.high
-    if low.size == 1:
-        k = np.arange(int(p))[:, None]
-    else:
-        k = np.rint((scattered(given, TRIED, seed=4) - low) / (high - low) * (p - 1))
-    spacing = (high - low) / (p - 1)
-    anchors = low + k * spacing
-    values, worst = given.values(anchors), 0.0
-    for share in (-0.5, -0.25, 0.25, 0.5):
-        near = np.clip(anchors + share * spacing, low, high)
-        worst = max(worst, float(np.abs(given.values(near) - values).max()))
-    return worst
+    spacing = (high - low) / steps
+    count = POINTS if low.size > 1 else int(min(max(4 * steps, 2**10), POINTS))
+    X = scattered(given, count, seed=4)
+    anchors = np.clip(low + np.rint((X - low) / spacing) * spacing, low, high)
+    corner = np.where(X < anchors, -0.5, 0.5) * spacing
+    values = given.values(anchors)
+    return max(
+        float(np.abs(given.values(np.clip(near, low, high)) - values).max())
+        for near in (X, anchors + corner, anchors - corner)
+    )
 
 
 def _change(given: Given, part: float) -> float:
     """How much the target changes, at most, over so small a part of the domain."""
     low, high = given.box.low, given.box.high
     X = scattered(given, 4096, seed=5)
-    moved = np.clip(X + part * (high - low), low, high)
+    sides = np.random.default_rng(5).choice([-1.0, 1.0], X.shape)
+    moved = np.clip(X + sides * part * (high - low), low, high)
     return float(np.abs(given.values(moved) - given.values(X)).max())

@@ -12,7 +12,7 @@ from anchorhead.compiler.candidates import Candidate
 from anchorhead.compiler.function import BUDGET, candidates
 from anchorhead.compiler.line import Wish
 from anchorhead.compiler.paper import Staircase, staircase
-from anchorhead.compiler.sampling import answers, scattered
+from anchorhead.compiler.sampling import apart, scattered
 from anchorhead.compiler.structure import Structure, crowded, structure_of
 from anchorhead.compiler.target import Given, given
 from anchorhead.errors import require_positive
@@ -183,10 +183,10 @@ def _fewest(make: Callable[[int], Found], error: float) -> Found:
 
 def _row(candidate: Candidate, target: Given, X: np.ndarray) -> Row:
     network = candidate.network
-    exact, size = target.values(X), network.size
+    size = network.size
 
     def error(dtype: Precision) -> float:
-        return float(np.abs(answers(network, X, dtype) - exact).max())
+        return float(apart(network, target, X, dtype).max())
 
     return Row(
         candidate.construction,
@@ -226,7 +226,7 @@ def _paper_row(stairs: Staircase, width: int) -> Row:
         stairs.largest,
         stairs.errors["float64"],
         stairs.errors["float32"],
-        p * (axes + 2 + width) + 2 * (axes + 1) ** 2,
+        p * (axes + 2 + width) + (axes + 1) * (2 * axes + 1),
         None,
     )
 

@@ -13,7 +13,7 @@ from anchorhead.heads.response import Precision
 from anchorhead.network import Network
 from anchorhead.run import numpy as reference
 
-__all__ = ["POINTS", "answers", "root_mean_square", "scattered", "strayed"]
+__all__ = ["POINTS", "apart", "root_mean_square", "scattered", "strayed"]
 
 POINTS = 4096
 """Fresh points at which every network is tried before it is handed out."""
@@ -28,9 +28,15 @@ def scattered(given: Given, count: int, seed: int) -> np.ndarray:
     return np.clip(low + (high - low) * slices.T, low, high)
 
 
-def answers(network: Network, X: np.ndarray, dtype: Precision) -> np.ndarray:
-    """What the network gives for the points X (m × variables), each a token, computed in ``dtype``."""
-    return reference.evaluate(network, X.astype(dtype)).astype(float)
+def apart(network: Network, given: Given, X: np.ndarray, dtype: Precision) -> np.ndarray:
+    """How far the network, computed in ``dtype``, is from the target at the points X: m × width.
+
+    Each point (a row of X, m × variables) is a token. It is taken as ``dtype`` holds it, so that what
+    the target does between X and the nearest such number counts for nothing.
+    """
+    tokens = X.astype(dtype)
+    inside = np.clip(tokens.astype(float), given.box.low, given.box.high)
+    return np.abs(reference.evaluate(network, tokens).astype(float) - given.values(inside))
 
 
 def strayed(
@@ -38,13 +44,13 @@ def strayed(
 ) -> np.ndarray:
     """The fresh points at which the network is off by more than ``error``, the worst first."""
     X = scattered(given, POINTS, seed)
-    apart = np.abs(answers(network, X, dtype) - given.values(X)).max(axis=1)
-    order = np.argsort(-apart)
-    return X[order[: int((apart > error).sum())]]
+    worst = apart(network, given, X, dtype).max(axis=1)
+    order = np.argsort(-worst)
+    return X[order[: int((worst > error).sum())]]
 
 
 def root_mean_square(network: Network, given: Given, dtype: Precision, seed: int) -> float:
     """The root of the mean of the squared error over the domain, the largest of all outputs."""
     X = scattered(given, 4 * POINTS, seed)
-    squares = np.square(answers(network, X, dtype) - given.values(X))
+    squares = np.square(apart(network, given, X, dtype))
     return float(np.sqrt(squares.mean(axis=0).max()))

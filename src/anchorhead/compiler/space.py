@@ -16,7 +16,7 @@ import numpy as np
 from anchorhead.compiler.candidates import Candidate
 from anchorhead.compiler.gates import gated
 from anchorhead.compiler.line import Wish, on_line
-from anchorhead.compiler.sampling import answers, scattered
+from anchorhead.compiler.sampling import apart, scattered
 from anchorhead.compiler.target import Given
 from anchorhead.heads.pointwise import pointwise
 from anchorhead.layers import Linear, Term
@@ -127,8 +127,8 @@ def _moved(base: np.ndarray, axis: int, y: np.ndarray) -> np.ndarray:
 def _tried(candidate: Candidate, given: Given, wish: Wish) -> Candidate:
     """The candidate with the error at scattered points, if that is larger."""
     X = scattered(given, LOOKS * 8, seed=2)
-    apart = np.abs(answers(candidate.network, X, wish.dtype) - given.values(X)).max()
-    return replace(candidate, error=max(candidate.error, float(apart)))
+    worst = float(apart(candidate.network, given, X, wish.dtype).max())
+    return replace(candidate, error=max(candidate.error, worst))
 
 
 def _common_gradient(given: Given) -> np.ndarray | None:
