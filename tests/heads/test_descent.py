@@ -8,6 +8,7 @@ from anchorhead.heads.response import response, weights
 
 U = np.cos(np.pi * np.arange(80, -1, -1) / 80)
 EVEN = [np.array([-1.0, 1.0])]
+SINE = Samples(U, np.sin(4 * U)[:, None])
 WAVES = Samples(U, np.stack([np.sin(4 * U), np.exp(U)], axis=1), 0.2 + U * U)
 
 
@@ -96,6 +97,16 @@ def test_no_step_raises_the_cost():
     assert (costs[-1] < 0.1 * costs[0]).all()
 
 
+def test_two_parameters_that_do_the_same_make_no_step_singular():
+    """A gap and an offset seen by a single sample, with as little damping as there ever is."""
+    rng = np.random.default_rng(0)
+    gaps, offsets = np.full((500, 1), 1e5), rng.normal(size=(500, 1))
+    mesh = Mesh(gaps, offsets, rng.choice(U, (500, 1)) + 1e-6 * rng.normal(size=(500, 1)))
+    problem = descent._Problem(SINE, mesh, 1e-12)
+    new, _ = descent._step(problem, solved(problem, mesh), np.full(500, descent.LEAST_DAMPING))
+    assert np.isfinite(new.cost).all()
+
+
 def test_heads_descend_by_themselves_whatever_stands_beside_them():
     mesh = random_meshes(4, 5, 6)
     together = descent._Problem(WAVES, mesh, 1e-6)
@@ -106,9 +117,6 @@ def test_heads_descend_by_themselves_whatever_stands_beside_them():
         problem = descent._Problem(WAVES, alone, 1e-6)
         own, _ = descent._step(problem, solved(problem, alone), np.full(1, 1e-2))
         np.testing.assert_allclose(own.cost[0], state.cost[row], rtol=1e-6)
-
-
-SINE = Samples(U, np.sin(4 * U)[:, None])
 
 
 def off(head, samples):

@@ -55,18 +55,18 @@ def test_a_joined_head_is_a_softmax_of_softmaxes(seed, count):
 def kinked(seed):
     """Two groups that are straight lines within η on their sides, and the function that has a kink.
 
-    f = a(y − c) left of c and b(y − c) right of it.
+    f − f(c) = a(y − c) left of c and b(y − c) right of it; normalisers are not alike.
     """
     rng = np.random.default_rng(seed)
     (a, b), c = rng.normal(size=2) * 10.0 ** rng.uniform(-1, 1), rng.uniform(-0.9, 0.9)
-    line, eta = identity(3, 1e-7)
+    (line, eta), height = identity(3, 1e-7), rng.normal()
 
     def straight(slope):
-        middle = slope * (line.values * 0 - c)  # values of slope · (y − c): those of y, moved
-        return Anchors(line.slopes, line.intercepts, slope * line.values + middle)
+        lifted = line.intercepts + 5 * rng.normal()
+        return Anchors(line.slopes, lifted, slope * (line.values - c) + height)
 
     def f(y):
-        return np.where(y < c, a * (y - c), b * (y - c))[:, None]
+        return height + np.where(y < c, a * (y - c), b * (y - c))[:, None]
 
     eta *= max(abs(a), abs(b))
     return (straight(a), straight(b)), f, float(c), abs(b - a), eta
@@ -80,7 +80,7 @@ def test_a_splice_at_a_kink_costs_no_more_than_stated(seed, log_step):
     head = joined(groups, [c], [beta], 0.0, 1.0)
     y = np.clip(np.sort(np.concatenate([Y, c + np.linspace(-20, 20, 2001) / beta])), -1, 1)
     apart = np.abs(response(head, y) - f(y)).max()
-    lost = rounding(head, y, "float64").max() + 4e-16 * jump
+    lost = rounding(head, y, "float64").max() + 4e-16 * (jump + np.abs(f(y)).max())
     assert apart <= eta + TURN * jump / beta + lost
     if 8 / beta < 1 - abs(c):
         assert apart >= 0.99 * TURN * jump / beta - eta - lost
@@ -140,8 +140,9 @@ def test_each_separate_head_runs_from_nought_to_its_rise():
     points = [c]
     one, other = separate(groups, points, [1e4], f(np.array(points)))
     y = np.array([-1.0, 1.0])
-    np.testing.assert_allclose(evaluate_anchors(one, y), [f(y)[0], [0.0]], atol=1e-5)
-    np.testing.assert_allclose(evaluate_anchors(other, y), [[0.0], f(y)[1]], atol=1e-5)
+    there = f(np.array(points))[0]
+    np.testing.assert_allclose(evaluate_anchors(one, y), [f(y)[0], there], atol=1e-5)
+    np.testing.assert_allclose(evaluate_anchors(other, y), [[0.0], f(y)[1] - there], atol=1e-5)
 
 
 @pytest.mark.parametrize("count", [2, 3])
