@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anchorhead.heads import smallest as module
@@ -71,6 +71,7 @@ DOWN_TO = st.integers(2, 18).map(lambda least: set(range(least, 19)))
 
 
 @given(COUNTS, COUNTS | DOWN_TO)
+@example({5}, set(range(2, 19)))
 def test_the_fewest_anchors_of_all_heads_that_were_seen_to_suffice_come_back(works, pruned):
     """Whatever a search says, nothing that was found is given up for something larger."""
     found, tried = fake(works | {16}, pruned)

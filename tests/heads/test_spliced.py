@@ -133,6 +133,8 @@ def test_separate_heads_add_up_to_the_same_function(seed, log_step):
     # both heads at c have their own balance; each is within η of f on its side and of f(c) beyond
     ends = max(np.abs(f(np.array([-1.0, 0.95]))).max(), jump) * np.exp(-beta * (0.95 - abs(c)))
     assert np.abs(summed - f(y)).max() <= 3 * eta + 2 * TURN * jump / beta + slack + ends
+    beyond = sum(evaluate_anchors(head, np.array([3.0])) for head in heads)
+    np.testing.assert_allclose(beyond[0], f(np.array([0.95]))[0], atol=1e-9)
 
 
 def test_each_separate_head_runs_from_nought_to_its_rise():
