@@ -79,6 +79,6 @@ def _largest(network: Network) -> tuple[float, float]:
     for head in layer.heads:
         if head.anchor_keys is not None:
             slopes = np.asarray(first.terms[0].features) @ head.query @ head.anchor_keys.T
-            value = max(value, float(np.abs(head.anchor_values).max()))
+            value = max(value, float(np.abs(np.asarray(head.anchor_values)).max()))
             slope = max(slope, float(np.abs(slopes).max()))
     return value, slope

@@ -141,6 +141,49 @@ def test_a_function_on_a_part_of_the_domain_never_needs_more_anchors(name):
         assert anchorhead.compile(f, (low, high + 0.01), error).size.anchors <= most
 
 
+@pytest.mark.parametrize(
+    ("f", "domain"),
+    [
+        (lambda x: np.sqrt(1 - x * x), (-1, 1)),
+        (np.log, (1e-3, 10)),
+        (lambda x: np.where(x < 0, np.sin(3 * x), x * x), (-2, 1)),
+    ],
+)
+def test_networks_for_float32_hold_when_float32_runs_them(f, domain):
+    network = anchorhead.compile(f, domain, 2e-5, dtype="float32")
+    X = np.clip(clustered(*domain, seed=12).astype(np.float32), *map(np.float32, domain))
+    X = X[(X >= domain[0]) & (X <= domain[1])][:, None]
+    answer = network.to_torch(dtype=torch.float32)(torch.tensor(X)).numpy()
+    assert np.abs(answer - f(X.astype(float))).max() <= 2e-5
+
+
+def test_what_is_too_much_for_one_search_is_cut():
+    network = anchorhead.compile(lambda x: np.sin(150 * x), (-1, 1), 1e-3)
+    X = np.linspace(-1, 1, 100_001)[:, None]
+    assert np.abs(network(X) - np.sin(150 * X)).max() <= 1e-3
+    assert network.size.heads == 1
+
+
+def test_kinks_of_several_variables_are_given_by_name():
+    def f(x, y):
+        return np.abs(x - 0.25) * np.cos(y)
+
+    domain = {"x": (-1, 1), "y": (0, 1)}
+    X = anchorhead.Box.of([(-1, 1), (0, 1)]).sample(20_000, seed=13)
+    for kinks in ({"x": [0.25]}, [[0.25], []]):
+        network = anchorhead.compile(f, domain, 1e-5, kinks=kinks)
+        assert np.abs(network(X)[:, 0] - f(*X.T)).max() <= 1e-5
+
+
+@pytest.mark.parametrize("name", ["ramp", "abs", "sin 3x", "tanh"])
+def test_the_best_of_a_plan_is_what_is_compiled(name):
+    f, domain, error, _ = TARGETS[name]
+    best, network = anchorhead.plan(f, domain, error).best, anchorhead.compile(f, domain, error)
+    X = clustered(*domain, seed=14)
+    assert best.anchors == network.size.anchors
+    assert (best.network(X) == network(X)).all()
+
+
 def test_something_narrow_that_was_overlooked_is_found_by_trying_the_network():
     def f(x):
         return np.sin(3 * x) + np.exp(-(((x - 0.1234) / 3e-4) ** 2))

@@ -30,6 +30,10 @@ Kinks: TypeAlias = Sequence[Sequence[float]]
 ROOM = 2.0
 """How much more than the best error met should be asked for: searches differ from goal to goal."""
 
+MARGIN = 0.99
+"""The part of the error that networks are made for: between the points at which it is measured it may
+be a little larger."""
+
 BUDGET = 100.0
 """Steps of descent that may be spent on leaving out anchors once a head meets the error."""
 
@@ -43,7 +47,7 @@ NARROW = POINTS // 16
 """A network that strays at more fresh points than this is not good enough; at fewer, something narrow
 was overlooked."""
 
-AIMS = (1.0, 0.02)
+AIMS = (1.0, 0.25)
 """Parts of the error that are aimed at: what a search for all of it misses, a search for less may
 still reach."""
 
@@ -123,8 +127,8 @@ def _smallest(target: Given, wish: Wish, kinks: Kinks | None, error: float) -> C
     """
     watched, missed = np.empty((0, target.box.low.size)), np.empty(0)
     for attempt in range(ATTEMPTS):
-        aim = replace(wish, error=(0.99 - 0.05 * attempt) * wish.error)
-        found = smallest_of(candidates(target, aim, kinks, watched), 0.99 * error)
+        aim = replace(wish, error=(MARGIN - 0.05 * attempt) * wish.error)
+        found = smallest_of(candidates(target, aim, kinks, watched), MARGIN * error)
         missed = strayed(found.network, target, error, wish.dtype, seed=attempt)
         overlooked = 0 < len(missed) <= NARROW
         if not len(missed) or (found.error > error and not overlooked):

@@ -48,26 +48,25 @@ def on_line(
     first = target(y)
     largest = float(np.abs(first).max())
     scale = 2.0 ** math.ceil(math.log2(max(largest, wish.error)))
-    smaller = replace(wish, error=wish.error / scale)
-
-    def scaled(y: np.ndarray) -> np.ndarray:
-        return target(y) / scale
 
     def made(of: Target) -> Made:
-        structure = structure_of(of, low, high, smaller.error, kinks, watched)
-        return in_pieces(of, structure, low, high, smaller.error, wish.dtype, wish.budget)
+        def scaled(y: np.ndarray) -> np.ndarray:
+            return of(y) / scale
 
-    yield _times(made(scaled), scale)
+        structure = structure_of(of, low, high, wish.error, kinks, watched)
+        found = in_pieces(scaled, structure, wish.error / scale, wish.dtype, wish.budget)
+        return _times(found, scale)
+
+    yield made(target)
     width = first.shape[1]
     if width > 1:
-        columns = [made(_column(scaled, i)) for i in range(width)]
+        columns = [made(_column(target, i)) for i in range(width)]
         heads = tuple(
             replace(head, values=head.values * np.eye(width)[i])
             for i, column in enumerate(columns)
             for head in column.heads
         )
-        apart = Made(heads, max(column.error for column in columns), columns[0].construction)
-        yield _times(apart, scale)
+        yield Made(heads, max(column.error for column in columns), columns[0].construction)
 
 
 def _column(target: Target, i: int) -> Target:

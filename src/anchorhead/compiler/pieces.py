@@ -24,6 +24,15 @@ SHARES = (0.9, 0.6, 0.3)
 HOPELESS = 3.0
 """Splices that are off by so many goals are not mended by better pieces."""
 
+MOST_CUTS = 3
+"""How often a smooth piece for which no head is large enough may be cut in halves."""
+
+NOISE = 2.0**8
+"""Errors below so many roundings of the piece's size are not mended by cutting it."""
+
+STEEPER = (1.0, 4.0, 16.0, 64.0, 256.0)
+"""How much steeper than in one head the steps between heads of their own are made, in turn."""
+
 STRAIGHT = 1e-3
 """A piece this much nearer to a straight line than the error asked for is made as one."""
 
@@ -49,8 +58,6 @@ class Made:
 def in_pieces(
     target: Target,
     structure: Structure,
-    low: float,
-    high: float,
     goal: float,
     dtype: Precision,
     budget: float,
@@ -60,17 +67,22 @@ def in_pieces(
     Where rounding forbids one head for all pieces, one head for each piece; if nothing meets the
     goal, the best that was found.
     """
-    ends = (low, *structure.points, high)
-    budget /= len(ends) - 1
-    if len(ends) == 2:
-        found = _piece(target, structure.charts[0], goal, dtype, budget)
-        name = "smooth" if len(structure.charts[0].knots) == 2 else "graded"
-        return Made((found.anchors,), found.error, name)
+    budget /= len(structure.charts)
+    if len(structure.charts) == 1:
+        (chart,) = structure.charts
+        found = _piece(target, chart, goal, dtype, budget)
+        if found.error <= goal or not _worth_cutting(found, target, chart, dtype):
+            return Made((found.anchors,), found.error, "smooth" if chart.is_even else "graded")
 
     @cache
     def groups(share: float) -> _Groups:
-        found = [_piece(target, c, share * goal, dtype, budget) for c in structure.charts]
-        return _Groups.of(found, ends, target, goal, dtype)
+        parts = [
+            part
+            for chart in structure.charts
+            for part in _parts(target, chart, share * goal, dtype, budget)
+        ]
+        ends = (*(chart.low for chart, _ in parts), parts[-1][0].high)
+        return _Groups.of([found for _, found in parts], ends, target, goal, dtype)
 
     best: Made | None = None
     for join in (_Groups.in_one_head, _Groups.in_a_head_each):
@@ -84,6 +96,32 @@ def in_pieces(
                 break
     assert best is not None
     return best
+
+
+def _parts(
+    target: Target, chart: Chart, goal: float, dtype: Precision, budget: float
+) -> list[tuple[Chart, Found]]:
+    """The smallest heads for a piece, which is cut where it has too much in it for one.
+
+    The first part tells whether a cut is worth it: the others are looked at only then.
+    """
+    whole = None
+    for charts in chart.cuts(MOST_CUTS):
+        found = _piece(target, charts[0], goal, dtype, budget / len(charts))
+        whole = whole or (chart, found)
+        if found.error <= goal:
+            rest = [(c, _piece(target, c, goal, dtype, budget / len(charts))) for c in charts[1:]]
+            return [(charts[0], found), *rest]
+        if not _worth_cutting(found, target, charts[0], dtype):
+            break
+    assert whole is not None
+    return [whole]
+
+
+def _worth_cutting(found: Found, target: Target, chart: Chart, dtype: Precision) -> bool:
+    """Whether a head is off by more than rounding could explain."""
+    size = float(np.abs(target(np.linspace(chart.low, chart.high, 257))).max())
+    return found.error > NOISE * float(np.finfo(dtype).eps) * size
 
 
 def _piece(target: Target, chart: Chart, goal: float, dtype: Precision, budget: float) -> Found:
@@ -159,7 +197,22 @@ class _Groups:
         return Made((one.anchors,), one.error, "spliced")
 
     def in_a_head_each(self) -> Made:
-        """A head for each group, which is small where others are in charge: rounding hurts less."""
-        points = self.ends[1:-1]
-        heads = separate(self.own, points, self.steps, self.target(np.array(points)))
-        return Made(*measured(heads, self.target, crowded(self.ends), self.dtype), "spliced")
+        """A head for each group, which is small where others are in charge: rounding hurts less.
+
+        Each is joined to constants, against which its weight varies more than against a neighbour's,
+        so that steeper steps may be needed than in one head.
+        """
+        points, best = self.ends[1:-1], None
+        values = self.target(np.array(points))
+        for steeper in STEEPER:
+            steps = [steeper * step for step in self.steps]
+            heads = separate(self.own, points, steps, values)
+            made = Made(*measured(heads, self.target, crowded(self.ends), self.dtype), "spliced")
+            if best is None or made.error < best.error:
+                best = made
+            elif made.error > 2 * best.error:
+                break
+            if best.error <= self.goal:
+                break
+        assert best is not None
+        return best

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from anchorhead.compiler.candidates import Candidate
-from anchorhead.compiler.function import BUDGET, candidates
+from anchorhead.compiler.candidates import Candidate, keys_of
+from anchorhead.compiler.function import BUDGET, MARGIN, candidates
 from anchorhead.compiler.line import Wish
 from anchorhead.compiler.paper import Staircase, staircase
 from anchorhead.compiler.sampling import apart, scattered
@@ -28,7 +28,7 @@ from anchorhead.network import Network
 __all__ = ["Plan", "Row", "plan"]
 
 HEADING = (
-    *("construction", "anchors", "heads", "layers", "parameters", "largest weight"),
+    *("construction", "anchors", "keys", "heads", "layers", "parameters", "largest weight"),
     *("error float64", "error float32", "cost a token"),
 )
 
@@ -40,12 +40,14 @@ POINTS = 2**14
 class Row:
     """One construction: its size, its error computed in float64 and in float32, what a token costs.
 
-    ``cost`` counts multiplications, with their additions, and exponentials. ``network`` is None where
-    it would be too large to be worth building.
+    ``keys`` are those a token meets: the anchors, and itself in every head that lets it. ``cost``
+    counts multiplications, with their additions, and exponentials. ``network`` is None where it would
+    be too large to be worth building.
     """
 
     construction: str
     anchors: float
+    keys: float
     heads: int
     layers: int
     parameters: float
@@ -58,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The rows, those that meet the error first, the fewest anchors first among these."""
+    """The rows, those that meet the error first, the fewest keys first among these."""
 
     error: float
     rows: tuple[Row, ...]
@@ -76,7 +78,7 @@ class Plan:
     def __str__(self) -> str:
         table: list[tuple[str, ...]] = [HEADING]
         for row in self.rows:
-            counts = (row.anchors, row.heads, row.layers, row.parameters)
+            counts = (row.anchors, row.keys, row.heads, row.layers, row.parameters)
             errors = (row.error_float64, row.error_float32)
             table.append(
                 (
@@ -113,15 +115,15 @@ def plan(target: Any, domain: Any, error: float = 1e-6) -> Plan:
     error = require_positive("error", error)
     checked = given(target, domain)
     X = _points(checked, error)
-    wish = Wish(error, "float64", BUDGET)
+    wish = Wish(MARGIN * error, "float64", BUDGET)
     nothing = np.empty((0, checked.box.low.size))
-    made = [*candidates(checked, wish, None, nothing), *_meshes(checked, error)]
+    made = [*candidates(checked, wish, None, nothing), *_meshes(checked, MARGIN * error)]
     rows = [_row(candidate, checked, X) for candidate in made]
     rows.append(_paper_row(staircase(checked, error), checked.width))
 
-    def order(row: Row) -> tuple[bool, float, float]:
-        late = row.error_float64 > 1.01 * error
-        return late, row.error_float64 if late else row.anchors, row.largest_weight
+    def order(row: Row) -> tuple[float, ...]:
+        late = row.error_float64 > error and row.network is not None
+        return late, row.error_float64 if late else row.keys, row.heads, row.error_float64
 
     return Plan(error, tuple(sorted(rows, key=order)))
 
@@ -191,6 +193,7 @@ def _row(candidate: Candidate, target: Given, X: np.ndarray) -> Row:
     return Row(
         candidate.construction,
         size.anchors,
+        keys_of(network),
         size.heads,
         size.layers,
         size.parameters,
@@ -219,6 +222,7 @@ def _paper_row(stairs: Staircase, width: int) -> Row:
     p, axes = stairs.anchors, stairs.axes
     return Row(
         "uniform (the paper)",
+        p,
         p,
         1,
         1,

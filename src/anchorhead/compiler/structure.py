@@ -45,6 +45,9 @@ APART = 2.0**-48
 FINE = 2.0**-20
 """A piece whose knots lie this dense at both ends is cut in the middle: one end at a time is easier."""
 
+FINER_END = 32
+"""An end whose knots lie so many times denser than those of the other end is the origin."""
+
 UNEVEN = 8
 """Cells that differ in size by less than this are as good as even ones."""
 
@@ -294,14 +297,16 @@ def _require_continuous(f: Target, point: float, low: float, high: float, tolera
 def _chart(f: Target, low: float, high: float, tolerance: float, watched: Sequence[float]) -> Chart:
     """The chart of one piece: its knots are the ends of cells of a low degree.
 
-    Where cells differ little in size, even knots serve as well. Where they shrink without end toward
-    one end of the piece, that end is the origin.
+    Where cells differ little in size, even knots serve as well. Where they shrink toward one end of
+    the piece, that end is the origin: there floating point tells points apart most finely.
     """
     ends = resolved(f, low, high, tolerance / 10, 8, watched)
     if ends is None or np.diff(ends).min() * UNEVEN > np.diff(ends).max():
         return Chart.even(low, high)
-    origin = low if _is_fine(ends, 0) else high if _is_fine(ends, -1) else None
     sizes = np.diff(ends)
+    origin = None
+    if min(sizes[0], sizes[-1]) * FINER_END < max(sizes[0], sizes[-1]):
+        origin = low if sizes[0] < sizes[-1] else high
     far = np.abs(ends - (low + (high - low) / 2 if origin is None else origin))
     apart = sizes > APART * np.maximum(far[1:], far[:-1])
     kept = ends[np.append(True, apart)]

@@ -11,7 +11,7 @@ that the dtype holds, the query is rounded once, relative to itself, wherever th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,13 +51,38 @@ class Chart:
         knots = (ends - origin) / length
         return cls(low, high, origin, length, knots)
 
+    @property
+    def is_even(self) -> bool:
+        """Whether anchors are wanted everywhere alike."""
+        return len(self.knots) == 2
+
+    def cuts(self, most: int) -> Iterator[tuple[Chart, ...]]:
+        """The chart whole, in halves, in quarters and so on: ``most`` times, by the number of knots."""
+        parts = (self,)
+        yield parts
+        for _ in range(most):
+            parts = tuple(half for part in parts for half in part._halves())
+            yield parts
+
+    def _halves(self) -> tuple[Chart, Chart]:
+        """The chart cut at the middle knot, or in the middle; an end that is the origin stays so."""
+        ends = np.unique(self.points(self.knots))
+        if len(ends) < 4:
+            ends = np.linspace(self.low, self.high, 3)
+        middle = len(ends) // 2
+        parts = ends[: middle + 1], ends[middle:]
+        left, right = (
+            Chart.of(part, self.origin if self.origin in part[[0, -1]] else None) for part in parts
+        )
+        return left, right
+
     def points(self, u: np.ndarray) -> np.ndarray:
         """The points y with these u."""
         return np.clip(self.origin + self.length * u, self.low, self.high)
 
     def layout(self, count: int) -> Sequence[np.ndarray]:
         """Courses along which meshes are tried: the knots, and evenly from end to end."""
-        return [self.knots] if len(self.knots) == 2 else [self.knots, self.knots[[0, -1]]]
+        return [self.knots] if self.is_even else [self.knots, self.knots[[0, -1]]]
 
     def charted(self, target: Target) -> Target:
         """The target as a function of u."""

@@ -141,11 +141,12 @@ def _step(problem: _Problem, state: _State, lam: np.ndarray) -> tuple[_State, np
     J = problem.jacobian(state)
     r = np.moveaxis(state.residual, 2, 1).reshape(len(J), -1, 1)
     sizes = np.sqrt(np.square(J).sum(axis=1))
-    sizes = np.maximum(sizes, 1e-9 * sizes.max(axis=1, keepdims=True) + 1e-300)
+    sizes = np.maximum(sizes, 1e-9 * sizes.max(axis=1, keepdims=True) + 1e-150)
     J /= sizes[:, None]
     transposed = J.swapaxes(1, 2)
     H, count = transposed @ J, J.shape[2]
-    H[:, np.arange(count), np.arange(count)] += lam[:, None]
+    least = 8 * count * np.finfo(float).eps
+    H[:, np.arange(count), np.arange(count)] += np.maximum(lam, least)[:, None]
     move = -np.linalg.solve(H, transposed @ r)[..., 0] / sizes
     half = count // 2
     farthest = np.abs(move[:, half:]).max(axis=1)

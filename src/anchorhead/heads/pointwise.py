@@ -18,9 +18,10 @@ def pointwise(*heads: Anchors, directions: Any = None, tokens: int | None = None
     """The network n×d → n×width that adds up its heads, for every token by itself.
 
     A head computes F(y) = Σ_k v_k e^{s_k} / Σ_k e^{s_k} of y = w·x, x being the token.
-    The linear map writes (y − centre)/unit of every token and every direction, as the first head that
-    looks there has them, and a 1; each head moves that to its own centre. Each head sees only its
-    anchors, which stand beside the tokens as constant keys and values. All heads have the same width.
+    The linear map writes (y − centre)/unit of every token, once for each direction, centre and unit
+    that heads have, and a 1: so that rounding is relative to each head's own centre. Each head sees
+    only its anchors, which stand beside the tokens as constant keys and values. All heads have the
+    same width.
 
     Args:
         heads: The anchors of each head.
@@ -40,28 +41,25 @@ def pointwise(*heads: Anchors, directions: Any = None, tokens: int | None = None
         require_shape("directions", looks, (len(heads), looks.shape[1]), "one for each head")
     if tokens is not None:
         tokens = require_integer("tokens", tokens, least=1)
-    distinct, first, column = np.unique(looks, axis=0, return_index=True, return_inverse=True)
-    frames = [(heads[i].centre, heads[i].unit) for i in first]
-    units = np.array([unit for _, unit in frames])
-    features = np.append((distinct / units[:, None]).T, np.zeros((looks.shape[1], 1)), axis=1)
-    constant = np.array([*(-centre / unit for centre, unit in frames), 1.0])
+    views = np.column_stack([looks, [(head.centre, head.unit) for head in heads]])
+    distinct, column = np.unique(views, axis=0, return_inverse=True)
+    centres, units = distinct[:, -2], distinct[:, -1]
+    width = looks.shape[1]
+    features = np.append((distinct[:, :width] / units[:, None]).T, np.zeros((width, 1)), axis=1)
     query = Linear(
-        (tokens, looks.shape[1]),
-        (tokens, len(constant)),
+        (tokens, width),
+        (tokens, len(distinct) + 1),
         (Term(features=features),),
-        constant[None],
+        np.append(-centres / units, 1.0)[None],
     )
+    pick = np.eye(len(distinct) + 1)
     made = (
-        _reading(head, int(at), frames[at], len(constant))
+        Head(
+            query=pick[:, [at, -1]],
+            anchor_keys=head.keys,
+            anchor_values=head.values,
+            sees="anchors",
+        )
         for head, at in zip(heads, column.ravel(), strict=True)
     )
     return Network((query, Attention(tuple(made))))
-
-
-def _reading(head: Anchors, column: int, frame: tuple[float, float], width: int) -> Head:
-    """The head, its query ((y − centre)/unit, 1) made from a column with another centre and unit."""
-    centre, unit = frame
-    query = np.zeros((width, 2))
-    query[column, 0] = unit / head.unit
-    query[-1] = (centre - head.centre) / head.unit, 1.0
-    return Head(query=query, anchor_keys=head.keys, anchor_values=head.values, sees="anchors")

@@ -31,6 +31,12 @@ FAR = 0.5
 MOST_SKIPPED = 24
 """Numbers from here on are never left out."""
 
+NEARLY = 8.0
+"""Goals missed by no more than this factor are insisted on."""
+
+INSISTED = 64
+"""The largest number of anchors for that: searches that go on to the end take long for more."""
+
 STALE = 3
 """Rungs of the ladder without a third less error after which more anchors are taken to be of no
 use: the rest is rounding."""
@@ -68,7 +74,7 @@ def smallest(
         stale = 0 if hopeful or best.error > rounded else stale + 1
         best = min(best, found, key=lambda each: each.error)
     if best.error > goal:
-        return best
+        return _insisted(best, target, layout, goal, dtype, most)
     while budget > 0:
         found, spent = _pruned(found, target, layout, goal, dtype, budget)
         middle = (len(found.anchors) + fails) // 2
@@ -82,6 +88,24 @@ def smallest(
         else:
             found = tried
     return found
+
+
+def _insisted(
+    best: Found, target: Target, layout: Layout, goal: float, dtype: Precision, most: int
+) -> Found:
+    """The head within ``goal``, or the best one, where that was missed by little.
+
+    Searches stop where they see that they will not meet the goal; these go on to the end.
+    """
+    if best.error > NEARLY * goal:
+        return best
+    for count in LADDER:
+        if best.error <= goal or count > min(most, INSISTED):
+            break
+        if 2 * count >= len(best.anchors):
+            found = search(target, layout, count, 0.0, dtype)
+            best = min(best, found, key=lambda each: each.error)
+    return best
 
 
 def _progress(error: float, goal: float, size: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anchorhead.api import compile  # noqa: A004
+from anchorhead import api
 from anchorhead.compiler.paper import staircase
 from anchorhead.compiler.target import given
 from anchorhead.heads.response import Precision
@@ -84,7 +84,7 @@ FUNCTIONS = (
 
 def compiled(function: Function) -> Compiled:
     """The function's network, tried at POINTS fresh points."""
-    network = compile(function.of, function.domain, function.error, dtype=function.dtype)
+    network = api.compile(function.of, function.domain, function.error, dtype=function.dtype)
     stairs = staircase(given(function.of, function.domain), function.error)
     return Compiled(function, network, measured(network, function), stairs.anchors)
 
