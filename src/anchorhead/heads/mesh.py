@@ -34,14 +34,22 @@ class Mesh:
 
     @classmethod
     def of(cls, breakpoints: np.ndarray, widths: np.ndarray, low: float, high: float) -> Mesh:
-        """The mesh with these breakpoints and widths, its places within [low, high]."""
-        places = np.clip(breakpoints, low, high)
+        """The mesh with these breakpoints and widths, its places within [low, high].
+
+        Widths may have rows, each a mesh with the same breakpoints.
+        """
+        places = np.broadcast_to(np.clip(breakpoints, low, high), widths.shape)
         return cls(1 / widths, -(breakpoints - places) / widths, places)
 
     @classmethod
-    def between(cls, anchors: Anchors, low: float, high: float) -> Mesh:
-        """The mesh of given anchors, in the anchors' own variable u."""
-        gaps, rises = np.diff(anchors.slopes), np.diff(anchors.intercepts)
+    def between(
+        cls, anchors: Anchors, low: float, high: float, kept: np.ndarray | slice = slice(None)
+    ) -> Mesh:
+        """The mesh of given anchors, or of those ``kept``, one mesh for each row of indices.
+
+        It is in the anchors' own variable u.
+        """
+        gaps, rises = np.diff(anchors.slopes[kept]), np.diff(anchors.intercepts[kept])
         with np.errstate(divide="ignore", invalid="ignore"):
             places = np.clip(np.nan_to_num(-rises / gaps), low, high)
         return cls(gaps, rises + gaps * places, places)
@@ -80,12 +88,14 @@ def _sums_from(zero: int, steps: np.ndarray) -> np.ndarray:
     return np.concatenate([below, [0.0], above])
 
 
-def along(knots: np.ndarray, count: int, softness: float, ghosts: int = 0) -> Mesh:
+def along(
+    knots: np.ndarray, count: int, softness: float | Sequence[float], ghosts: int = 0
+) -> Mesh:
     """``count`` anchors spread evenly along ``knots``, which lie dense where the target is fine.
 
     The knots are an increasing sequence from one end of the interval to the other, interpolated
     linearly and continued beyond both ends with the spacing there. ``ghosts`` anchors sit beyond
-    each end. A width is ``softness`` times the local spacing.
+    each end. A width is ``softness`` times the local spacing; several give a mesh each, one a row.
     """
     cells = len(knots) - 1
     step = cells / max(count - 1 - 2 * ghosts, 1)
@@ -95,19 +105,19 @@ def along(knots: np.ndarray, count: int, softness: float, ghosts: int = 0) -> Me
     above = np.maximum(place - cells, 0) * (knots[-1] - knots[-2])
     breakpoints = inside + below + above
     spacing = np.gradient(breakpoints) if count > 2 else np.array([knots[-1] - knots[0]])
-    return Mesh.of(breakpoints, softness * spacing, knots[0], knots[-1])
+    return Mesh.of(breakpoints, np.multiply.outer(softness, spacing), knots[0], knots[-1])
 
 
 def family(courses: Sequence[np.ndarray], count: int) -> Mesh:
     """The meshes of ``count`` anchors from which a search along these courses starts, one a row."""
     meshes = [
-        along(knots, count, softness, ghosts)
+        along(knots, count, SOFTNESS, ghosts)
         for knots in courses
         for ghosts in GHOSTS
-        for softness in SOFTNESS
         if count - 1 - 2 * ghosts >= 1
     ]
-    return Mesh.stack(meshes)
+    parts = zip(*((mesh.gaps, mesh.offsets, mesh.places) for mesh in meshes), strict=True)
+    return Mesh(*(np.concatenate(part) for part in parts))
 
 
 def clustered(

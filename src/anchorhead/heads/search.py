@@ -117,7 +117,7 @@ def damping_for(goal: float, dtype: Precision) -> float:
 def sample_points(knots: np.ndarray, count: int) -> np.ndarray:
     """Points along the knots for a head of ``count`` anchors, denser toward the ends."""
     cells = len(knots) - 1
-    number = max(6 * count, 9 * cells // 2, 64)
+    number = max(6 * count, 3 * cells, 64)
     share = (1 - np.cos(np.pi * np.arange(number) / (number - 1))) / 2
     return np.unique(np.interp(share * cells, np.arange(cells + 1), knots))
 

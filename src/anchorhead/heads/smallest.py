@@ -126,8 +126,8 @@ def _pruned(
     work, drop = 0.0, 1
     while drop <= 2 and len(found.anchors) > 1 + drop and work < budget:
         count = len(found.anchors)
-        ends = layout(count)[0][[0, -1]]
-        start = Mesh.stack([_without(found.anchors, i, *ends) for i in _left_out(count, drop)])
+        low, high = layout(count)[0][[0, -1]]
+        start = Mesh.between(found.anchors, low, high, _kept(count, drop))
         tried = search(target, layout, count - drop, goal, dtype, PRUNING, start)
         work += tried.work
         if tried.error <= goal:
@@ -137,17 +137,14 @@ def _pruned(
     return found, work
 
 
-def _left_out(count: int, drop: int) -> list[list[int]]:
-    """Which anchors to leave out: each by itself, or each with its mirror image."""
-    if drop == 1:
-        return [[i] for i in range(count)]
-    return [[i, count - 1 - i] for i in range(count // 2)]
-
-
-def _without(anchors: Anchors, left: list[int], low: float, high: float) -> Mesh:
-    kept = np.setdiff1d(np.arange(len(anchors)), left)
-    fewer = Anchors(anchors.slopes[kept], anchors.intercepts[kept], anchors.values[kept])
-    return Mesh.between(fewer, low, high)
+def _kept(count: int, drop: int) -> np.ndarray:
+    """Which anchors stay, one choice a row: all but each, or all but each and its mirror image."""
+    rows = count if drop == 1 else count // 2
+    kept = np.ones((rows, count), dtype=bool)
+    kept[np.arange(rows), np.arange(rows)] = False
+    if drop == 2:
+        kept[np.arange(rows), count - 1 - np.arange(rows)] = False
+    return np.nonzero(kept)[1].reshape(rows, count - drop)
 
 
 def constant(target: Target, layout: Layout, dtype: Precision, goal: float) -> Found:
