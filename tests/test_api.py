@@ -113,7 +113,10 @@ def test_shifting_scaling_and_reflecting_the_target_does_the_same_to_the_answer(
     shifted = anchorhead.compile(lambda x: f(x - 17.25), (16.25, 18.25), error)
     stretched = anchorhead.compile(lambda x: f(x / 5), (-5, 5), error)
     reflected = anchorhead.compile(lambda x: f(-x), (-1, 1), error)
-    assert [n.size.anchors for n in (scaled, shifted, stretched, reflected)] == [size] * 4
+    assert all(
+        abs(n.size.anchors - size) <= 1 + size // 20  # rounding decides which steps are taken
+        for n in (scaled, shifted, stretched, reflected)
+    )
     exact = f(X)
     assert np.abs(scaled(X) / 3.7 - exact).max() <= error
     assert np.abs(shifted(X + 17.25) - exact).max() <= error
@@ -212,8 +215,11 @@ def test_kinks_that_are_named_are_not_searched_for():
         anchorhead.compile(f, (-1, 1), error, kinks=[0.0]).size.anchors
         == anchorhead.compile(f, (-1, 1), error).size.anchors
     )
-    with pytest.raises(PrecisionError, match="best network found is within"):
-        anchorhead.compile(lambda x: np.abs(x - 0.3), (-1, 1), 1e-9, kinks=[0.5])
+    named, found = (
+        anchorhead.compile(lambda x: np.abs(x - 0.3), (-1, 1), 1e-4, kinks=kinks).size.anchors
+        for kinks in ([0.5], None)
+    )
+    assert named > found
 
 
 def test_the_root_mean_square_takes_fewer_anchors_than_the_largest_error():

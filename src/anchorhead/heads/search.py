@@ -55,6 +55,9 @@ PEAKS = 0.5
 """Peaks of the error above this part of the highest are looked at closer: between points of the grid a
 lower one may be the highest. What is missed after that is a few thousandths."""
 
+MEASURED, SAMPLED = 4.5, 3.0
+"""Points in every cell of the knots where errors are measured, and where descent looks."""
+
 AFTERWARDS = ((1, 25, 0.0),)
 """Steps of descent after such a round."""
 
@@ -94,7 +97,8 @@ def search(
     """
     damping, courses = damping_for(goal, dtype), layout(count)
     points = sample_points(courses[0], count)
-    samples = Samples(points, target(points))
+    sparse = sample_points(courses[0], count, SAMPLED)
+    samples = Samples(sparse, target(sparse))
     start = family(courses, count) if start is None else start
     anchors, work = descend(samples, start, goal, damping, stages)
     best = found = finished(anchors, target, points, dtype, goal)
@@ -114,10 +118,10 @@ def damping_for(goal: float, dtype: Precision) -> float:
     return max(2 * float(np.finfo(dtype).eps), 1e-5 * goal)
 
 
-def sample_points(knots: np.ndarray, count: int) -> np.ndarray:
+def sample_points(knots: np.ndarray, count: int, per_cell: float = MEASURED) -> np.ndarray:
     """Points along the knots for a head of ``count`` anchors, denser toward the ends."""
     cells = len(knots) - 1
-    number = max(6 * count, 3 * cells, 64)
+    number = int(max(6 * count, per_cell * cells, 64))
     share = (1 - np.cos(np.pi * np.arange(number) / (number - 1))) / 2
     return np.unique(np.interp(share * cells, np.arange(cells + 1), knots))
 
