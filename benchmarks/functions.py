@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 
 from anchorhead.compiler.candidates import Candidate, keys_of
@@ -14,6 +12,7 @@ from anchorhead.layers import Attention, Linear
 from anchorhead.network import Network
 from anchorhead.reproduce.__main__ import markdown
 from anchorhead.reproduce.functions import FUNCTIONS, Function, measured
+from benchmarks.timing import best
 
 REPEATS = 3
 """A compilation is timed so often, and the least time taken."""
@@ -35,7 +34,7 @@ LEGEND = (
 
 
 def _row(function: Function) -> tuple[str, ...]:
-    made, seconds = _timed(function)
+    made, seconds = _made(function), best(lambda: _made(function), REPEATS)
     network, paper = made.network, staircase(given(function.of, function.domain), function.error)
     return (
         function.name,
@@ -52,17 +51,11 @@ def _row(function: Function) -> tuple[str, ...]:
     )
 
 
-def _timed(function: Function) -> tuple[Candidate, float]:
-    """What ``compile`` takes its network from, and the least seconds that took."""
-    seconds, made = [], None
-    for _ in range(REPEATS):
-        start = perf_counter()
-        made = chosen(
-            function.of, function.domain, function.error, function.dtype, None, "sup", gates=True
-        )
-        seconds.append(perf_counter() - start)
-    assert made is not None
-    return made, min(seconds)
+def _made(function: Function) -> Candidate:
+    """What ``compile`` takes its network from."""
+    return chosen(
+        function.of, function.domain, function.error, function.dtype, None, "sup", gates=True
+    )
 
 
 def _written(function: Function) -> str:

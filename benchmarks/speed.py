@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
-
 import numpy as np
 import torch
 
@@ -12,6 +9,7 @@ from anchorhead.forms import to_heads, to_prefix, to_sequence
 from anchorhead.reproduce.__main__ import markdown
 from anchorhead.reproduce.sequences import random_relu
 from anchorhead.theorems import one_layer_softmax, single_head, two_layers
+from benchmarks.timing import best
 
 INPUTS = 200
 
@@ -37,18 +35,7 @@ def table() -> str:
         for form in forms.values():
             rewritten = form(network)
             module, tensor = rewritten.to_torch(), torch.tensor(X)
-            times += [_best(lambda n=rewritten: n(X)), _best(lambda m=module, x=tensor: m(x))]
+            times += [best(lambda n=rewritten: n(X)), best(lambda m=module, x=tensor: m(x))]
         shown = [f"{1000 * times[0] / INPUTS:.3f}"]
         rows.append((name, *shown, *(f"× {time / times[0]:.2f}" for time in times[1:])))
     return markdown(head, rows)
-
-
-def _best(call: Callable[[], object], repeats: int = 5) -> float:
-    """The shortest of several runs, after one that warms up."""
-    call()
-    seconds = []
-    for _ in range(repeats):
-        start = perf_counter()
-        call()
-        seconds.append(perf_counter() - start)
-    return min(seconds)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
 from unittest.mock import patch
 
 import numpy as np
@@ -13,6 +11,7 @@ from anchorhead.heads import pointwise, uniform
 from anchorhead.network import Network
 from anchorhead.reproduce.__main__ import markdown
 from anchorhead.run import windows
+from benchmarks.timing import best
 
 TOKENS = 20_000
 
@@ -32,16 +31,7 @@ def table() -> str:
 
 def _row(name: str, network: Network, X: np.ndarray) -> tuple[str, ...]:
     with patch.object(windows, "pay", lambda head, Q: False):
-        plain, slow = network(X), _best(lambda: network(X))
-    fast, apart = _best(lambda: network(X)), float(np.abs(network(X) - plain).max())
+        plain, slow = network(X), best(lambda: network(X))
+    fast, apart = best(lambda: network(X)), float(np.abs(network(X) - plain).max())
     times = (f"{1000 * slow:.1f}", f"{1000 * fast:.1f}", f"{slow / fast:.1f}")
     return (name, str(network.size.anchors), *times, f"{apart:.0e}")
-
-
-def _best(call: Callable[[], object], repeats: int = 3) -> float:
-    seconds = []
-    for _ in range(repeats):
-        start = perf_counter()
-        call()
-        seconds.append(perf_counter() - start)
-    return min(seconds)
