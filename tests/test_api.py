@@ -252,6 +252,8 @@ def test_every_form_computes_the_same(form, name):
         (lambda x, y: x * x + y * y, 2, 1e-6, 8),
         (lambda x, y: np.abs(x) + np.exp(y), 2, 1e-6, 9),
         (lambda x, y, z: 1 / (1 + np.exp(-(np.pi * x + y - 0.3 * z))), 3, 1e-8, 3),
+        (lambda x, y: np.maximum(x, y), 2, 1e-6, 2),
+        (lambda x, y, z: np.logaddexp(x + z, 2 * y), 3, 1e-6, 8),
         (lambda x, y: 0 * x + 2.5, 2, 1e-9, 1),
         (lambda x, y: y, 2, 1e-6, 2),
     ],
@@ -262,6 +264,12 @@ def test_functions_that_look_along_lines_need_no_grid(f, variables, error, most)
     X = anchorhead.Box.of(domain).sample(20_000, seed=6)
     assert network.size.anchors <= most
     assert np.abs(network(X)[:, 0] - f(*X.T)).max() <= error
+
+
+def test_a_ridge_and_a_plane_need_no_gates():
+    network = anchorhead.compile(lambda x, y: np.maximum(x, y), [(-1, 1)] * 2, 1e-6, form="heads")
+    X = np.random.default_rng(15).uniform(-1, 1, (3000, network.shape_in[0], 2))
+    assert np.abs(network(X)[..., 0] - X.max(axis=-1)).max() <= 1e-6
 
 
 def test_targets_of_plain_numbers_and_named_variables_are_compiled():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from anchorhead.layers import Attention
+import numpy as np
+
+from anchorhead.layers import Attention, Head, Linear, Term
 from anchorhead.network import Network
 
-__all__ = ["Candidate", "keys_of", "smallest_of"]
+__all__ = ["Candidate", "beside", "keys_of", "smallest_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,3 +51,35 @@ def smallest_of(candidates: Iterable[Candidate], error: float) -> Candidate:
         return keys_of(network), network.size.heads, candidate.error
 
     return min(within, key=size)
+
+
+def beside(one: Network, other: Network) -> Network:
+    """Two networks of a linear map and an attention layer each as one that adds them up."""
+    (first, left), (second, right) = one.layers, other.layers
+    assert isinstance(first, Linear)
+    assert isinstance(second, Linear)
+    assert isinstance(left, Attention)
+    assert isinstance(right, Attention)
+    features = [np.asarray(each.terms[0].features) for each in (first, second)]
+    constants = [np.asarray(each.constant) for each in (first, second)]
+    widths = [each.shape_out[1] for each in (first, second)]
+    linear = Linear(
+        first.shape_in,
+        (first.shape_out[0], sum(widths)),
+        (Term(features=np.hstack(features)),),
+        np.hstack(constants),
+    )
+    heads = [_widened(head, 0, widths[1]) for head in left.heads]
+    heads += [_widened(head, widths[0], 0) for head in right.heads]
+    return Network((linear, Attention(tuple(heads))))
+
+
+def _widened(head: Head, before: int, after: int) -> Head:
+    """The head for tokens with more features before and after its own."""
+
+    def padded(matrix: np.ndarray | None) -> np.ndarray | None:
+        return None if matrix is None else np.pad(matrix, ((before, after), (0, 0)))
+
+    query = padded(head.query)
+    assert query is not None
+    return replace(head, query=query, key=padded(head.key), value=padded(head.value))

@@ -15,7 +15,7 @@ from anchorhead.compiler.gates import gated
 from anchorhead.compiler.line import Wish, on_line
 from anchorhead.compiler.sampling import POINTS, root_mean_square, strayed
 from anchorhead.compiler.several import on_grid
-from anchorhead.compiler.space import ridge, separate_sum
+from anchorhead.compiler.space import ridge, separate_sum, tilted_ridge
 from anchorhead.compiler.target import Given, given
 from anchorhead.errors import InputError, PrecisionError, require_choice, require_positive
 from anchorhead.heads import grid
@@ -111,6 +111,7 @@ def candidates(
         ridge(target, wish, kinks, watched),
         separate_sum(target, wish, kinks, watched),
         bilinear(target, wish),
+        tilted_ridge(target, wish, kinks, watched),
     ):
         found += candidate.error <= wish.error
         yield candidate

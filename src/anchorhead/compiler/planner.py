@@ -12,7 +12,7 @@ from anchorhead.compiler.candidates import Candidate, keys_of
 from anchorhead.compiler.function import BUDGET, MARGIN, candidates
 from anchorhead.compiler.line import Wish
 from anchorhead.compiler.paper import Staircase, staircase
-from anchorhead.compiler.sampling import apart, scattered
+from anchorhead.compiler.sampling import scattered, worst
 from anchorhead.compiler.structure import Structure, crowded, structure_of
 from anchorhead.compiler.target import Given, given
 from anchorhead.errors import require_positive
@@ -188,7 +188,7 @@ def _row(candidate: Candidate, target: Given, X: np.ndarray) -> Row:
     size = network.size
 
     def error(dtype: Precision) -> float:
-        return float(apart(network, target, X, dtype).max())
+        return max(candidate.error, worst(network, target, X, dtype))
 
     return Row(
         candidate.construction,

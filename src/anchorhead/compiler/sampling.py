@@ -13,10 +13,13 @@ from anchorhead.heads.response import Precision
 from anchorhead.network import Network
 from anchorhead.run import numpy as reference
 
-__all__ = ["POINTS", "apart", "root_mean_square", "scattered", "strayed"]
+__all__ = ["POINTS", "apart", "root_mean_square", "scattered", "strayed", "worst"]
 
 POINTS = 4096
 """Fresh points at which every network is tried before it is handed out."""
+
+PEAKS, AROUND = 64, 128
+"""So many of the worst points are looked at closer, at so many points around each."""
 
 
 def scattered(given: Given, count: int, seed: int) -> np.ndarray:
@@ -54,3 +57,14 @@ def root_mean_square(network: Network, given: Given, dtype: Precision, seed: int
     X = scattered(given, 4 * POINTS, seed)
     squares = np.square(apart(network, given, X, dtype))
     return float(np.sqrt(squares.mean(axis=0).max()))
+
+
+def worst(network: Network, given: Given, X: np.ndarray, dtype: Precision) -> float:
+    """The largest error at the points X, and around the worst of them on all scales."""
+    errors = apart(network, given, X, dtype).max(axis=1)
+    near = np.repeat(X[np.argsort(-errors)[:PEAKS]], AROUND, axis=0)
+    rng = np.random.default_rng(8)
+    low, high = given.box.low, given.box.high
+    away = rng.uniform(-1, 1, near.shape) * 10.0 ** rng.uniform(-8, -1, (len(near), 1))
+    near = np.clip(near + away * (high - low), low, high)
+    return max(float(errors.max()), float(apart(network, given, near, dtype).max()))

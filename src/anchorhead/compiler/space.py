@@ -1,7 +1,8 @@
 """A function of several numbers as heads that look along a line each, where it is made of such.
 
-A ridge function g(w·x) has parallel gradients; a sum of functions of one variable each has no mixed
-differences. Both need no more anchors than functions of one number do, and kinks may lie aslant.
+A ridge function g(w·x) has parallel gradients; with a plane added they lie on one line. A sum of
+functions of one variable each has no mixed differences. All need no more anchors than functions of
+one number do, and kinks may lie aslant.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from anchorhead.compiler.candidates import Candidate
+from anchorhead.compiler.candidates import Candidate, beside
 from anchorhead.compiler.gates import gated
 from anchorhead.compiler.line import Wish, on_line
-from anchorhead.compiler.sampling import apart, scattered
+from anchorhead.compiler.sampling import scattered, worst
 from anchorhead.compiler.target import Given
 from anchorhead.heads.pointwise import pointwise
 from anchorhead.layers import Linear, Term
 from anchorhead.network import Network
 
-__all__ = ["ridge", "separate_sum"]
+__all__ = ["ridge", "separate_sum", "tilted_ridge"]
 
 LOOKS = 256
 """Points at which is tried whether a function is a ridge or a sum."""
@@ -71,6 +72,37 @@ def ridge(given: Given, wish: Wish, kinks: Any, watched: np.ndarray) -> Iterator
     if wish.gates:
         for gate in gated(along, low, high, eased, None):
             yield _tried(Candidate("ridge", _looking(gate.network, w), gate.error), given, wish)
+
+
+def tilted_ridge(given: Given, wish: Wish, kinks: Any, watched: np.ndarray) -> Iterator[Candidate]:
+    """A ridge and a plane, where f(x) = g(w·x) + b·x, such as max(x, y): gradients lie on one line.
+
+    b may be any gradient; those at both ends of the line make one side of a kink flat. The plane is a
+    head of its own: the token itself, or two or three anchors where tokens may not see themselves.
+    """
+    if given.width > 1 or kinks is not None or len(given.box.low) < 2:
+        return
+    rows = _gradients(given)
+    span = given.box.high - given.box.low
+    away = (rows - rows[0]) * span
+    if np.abs(away).max() <= PARALLEL * np.abs(rows * span).max():
+        return
+    w = _direction(away)
+    if w is None:
+        return
+    along = (rows * span) @ w
+    for end in (int(along.argmin()), int(along.argmax())):
+        b = np.array([_simple(float(entry)) for entry in rows[end]])
+        if not np.abs(b * span).max() > PARALLEL * np.abs(rows * span).max():
+            continue
+        tilt = replace(given, values=lambda X, b=b: given.values(X) - (X @ b)[:, None])
+        half = replace(wish, error=0.49 * wish.error)
+        for side in ridge(tilt, half, kinks, watched):
+            plane = replace(given, values=lambda X, b=b: (X @ b)[:, None])
+            for flat in ridge(plane, half, kinks, np.empty((0, len(b)))):
+                network = beside(side.network, flat.network)
+                error = side.error + flat.error
+                yield _tried(Candidate("ridge and plane", network, error), given, wish)
 
 
 def _looking(network: Network, w: np.ndarray) -> Network:
@@ -127,8 +159,8 @@ def _moved(base: np.ndarray, axis: int, y: np.ndarray) -> np.ndarray:
 def _tried(candidate: Candidate, given: Given, wish: Wish) -> Candidate:
     """The candidate with the error at scattered points, if that is larger."""
     X = scattered(given, LOOKS * 8, seed=2)
-    worst = float(apart(candidate.network, given, X, wish.dtype).max())
-    return replace(candidate, error=max(candidate.error, worst))
+    measured = worst(candidate.network, given, X, wish.dtype)
+    return replace(candidate, error=max(candidate.error, measured))
 
 
 def _common_gradient(given: Given) -> np.ndarray | None:
@@ -136,17 +168,18 @@ def _common_gradient(given: Given) -> np.ndarray | None:
 
     Of a constant it is the first axis. Entries near simple fractions of the largest are taken as those.
     """
-    low, high = given.box.low, given.box.high
-    step = STEP * (high - low)
-    X = scattered(given, LOOKS, seed=3)
-    X = np.clip(X, low + 2 * step, high - 2 * step)
-    slopes = np.stack([_slope(given, X, axis, step[axis]) for axis in range(len(low))], axis=-1)
-    rows = slopes.reshape(-1, len(low)) * (high - low)
+    rows = _gradients(given) * (given.box.high - given.box.low)
+    if not np.abs(rows).max() > 0:
+        return np.eye(rows.shape[1])[0]
+    w = _direction(rows)
+    return None if w is None else _rounded(w / (given.box.high - given.box.low))
+
+
+def _direction(rows: np.ndarray) -> np.ndarray | None:
+    """The unit vector along which all but a few rows lie, rows near 0 apart; None if there is none."""
     lengths = np.linalg.norm(rows, axis=1)
-    if not lengths.max() > 0:
-        return np.eye(len(low))[0]
     rows = rows[lengths > 1e-6 * lengths.max()]
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = rows @ rows[:MODELS].T
     aside = np.linalg.norm(rows[:, None] - cosines[..., None] * rows[:MODELS], axis=2) <= PARALLEL
     model = int(aside.sum(axis=0).argmax())
@@ -154,9 +187,23 @@ def _common_gradient(given: Given) -> np.ndarray | None:
     if same.mean() < MOST:
         return None
     signs = np.sign(cosines[same, model])
-    w = (rows[same] * signs[:, None]).mean(axis=0) / (high - low)
+    return (rows[same] * signs[:, None]).mean(axis=0)
+
+
+def _rounded(w: np.ndarray) -> np.ndarray:
+    """The vector with its largest entry 1 in size, the others simple fractions where they are near."""
     w = w / w[np.abs(w).argmax()]
     return np.array([_simple(float(entry)) for entry in w])
+
+
+def _gradients(given: Given) -> np.ndarray:
+    """The gradients of all outputs at scattered points, one a row."""
+    low, high = given.box.low, given.box.high
+    step = STEP * (high - low)
+    X = scattered(given, LOOKS, seed=3)
+    X = np.clip(X, low + 2 * step, high - 2 * step)
+    slopes = np.stack([_slope(given, X, axis, step[axis]) for axis in range(len(low))], axis=-1)
+    return slopes.reshape(-1, len(low))
 
 
 def _slope(given: Given, X: np.ndarray, axis: int, step: float) -> np.ndarray:
