@@ -187,6 +187,38 @@ def test_the_best_of_a_plan_is_what_is_compiled(name):
     assert (best.network(X) == network(X)).all()
 
 
+@pytest.mark.parametrize(
+    ("f", "domain"),
+    [
+        (lambda x: np.sqrt(np.maximum(1 - x * x, 0)), (-1, 1)),
+        (np.arccos, (-1, 1)),
+        (lambda x: np.sqrt(x * (1 - x)), (0, 1)),
+    ],
+)
+def test_branch_points_at_both_ends_are_met_down_to_the_last_digit(f, domain):
+    network = anchorhead.compile(f, domain, 1e-4)
+    t = np.geomspace(1e-16, 1, 20_000) * (domain[1] - domain[0])
+    X = np.clip(np.concatenate([domain[0] + t, domain[1] - t]), *domain)[:, None]
+    assert off(network, f, X) <= 1e-4
+
+
+def test_a_corner_is_not_overlooked():
+    def f(x, y):
+        return np.maximum(0, x - 0.95) * np.maximum(0, y - 0.95) / 0.0025
+
+    network = anchorhead.compile(f, [(-1, 1)] * 2, 1e-2)
+    X = np.random.default_rng(16).uniform(0.9, 1, (20_000, 2))
+    assert np.abs(network(X)[:, 0] - f(*X.T)).max() <= 1e-2
+
+
+def test_a_bump_the_first_look_half_sees_is_found():
+    def f(x):
+        return np.exp(-(((x - 0.3123) / 1e-3) ** 2))
+
+    network = anchorhead.compile(f, (-1, 1), 1e-3)
+    assert off(network, f, np.linspace(0.3, 0.32, 20_001)[:, None]) <= 1e-3
+
+
 def test_something_narrow_that_was_overlooked_is_found_by_trying_the_network():
     def f(x):
         return np.sin(3 * x) + np.exp(-(((x - 0.1234) / 3e-4) ** 2))
@@ -303,7 +335,14 @@ def test_an_error_below_what_a_dtype_holds_is_told_with_what_could_be_met(dtype)
         ((np.sin, (-1, 1)), {"kinks": ["a"]}, "kinks holds something that is no number"),
         ((np.sin, (-1, 1)), {"kinks": {"x": [0.5]}}, "kinks has 'x'"),
         ((np.hypot, [(-1, 1)] * 2), {"kinks": [0.5]}, "kinks has 1 lists for 2 variables"),
+        ((np.hypot, [(-1, 1)] * 2), {"kinks": 0.5}, "kinks is 0.5 for 2 variables"),
+        ((np.sin, (-1, 1)), {"kinks": "0"}, "kinks holds something that is no number"),
         ((np.sign, (-1, 1)), {}, "jumps by 2 at 0"),
+        ((np.tanh, (0, 1e308)), {}, "domain has variable 0 .* scale the variable"),
+        ((np.tanh, (0, 5e-324)), {}, "domain has variable 0 .* scale the variable"),
+        ((lambda x: x / 1e200, (0, 1e200)), {"dtype": "float32"}, "domain reaches 1e.200"),
+        ((lambda x: 1e-200 * x, (0, 1)), {"dtype": "float32"}, "target reaches 1e-200"),
+        ((lambda x: {}["a"], (0, 1)), {}, "target fails at"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(arguments, options, message):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anchorhead.compiler.sampling import POINTS, apart, root_mean_square, scattered, strayed
+from anchorhead.compiler.sampling import POINTS, apart, root_mean_square, scattered, spread, strayed
 from anchorhead.compiler.target import given as target_of
 from anchorhead.heads import Anchors, pointwise
 from anchorhead.layers import Linear, Term
@@ -74,8 +74,8 @@ def test_strayed_points_come_worst_first_and_none_is_missed():
     box = of_box([-1.0], [1.0], lambda x: x + np.maximum(x - 0.5, 0))
     X = strayed(identity(), box, 0.25, "float64", seed=1)
     assert (np.diff(X[:, 0]) <= 0).all()
-    fresh = scattered(box, POINTS, 1)
-    np.testing.assert_array_equal(np.sort(X[:, 0]), fresh[fresh > 0.75])
+    fresh = spread(box, POINTS, 1)
+    np.testing.assert_array_equal(np.sort(X[:, 0]), np.sort(fresh[fresh > 0.75]))
     assert len(strayed(identity(), box, 0.5, "float64", seed=1)) == 0
 
 
@@ -93,3 +93,16 @@ def test_the_root_mean_square_is_the_largest_of_all_outputs():
     box = of_box([0.0], [1.0], lambda x: (0 * x, 0 * x + 2))
     ones = pointwise(Anchors(np.zeros(1), np.zeros(1), np.array([[1.0, 5.0]])))
     assert root_mean_square(ones, box, "float64", 0) == pytest.approx(3)
+
+
+def test_spread_points_come_near_ends_and_hold_corners_and_faces():
+    line = spread(of_box([-1.0], [2.0], lambda x: x), 64, 0)[:, 0]
+    for end in (-1.0, 2.0):
+        away = np.sort(np.abs(line - end))
+        assert away[0] == 0
+        assert away[away > 0][0] < 1e-15
+    cube = spread(of_box([0.0] * 3, [1.0] * 3, lambda x, y, z: x), 64, 0)
+    on_faces = ((cube == 0) | (cube == 1)).sum(axis=1)
+    assert len(np.unique(cube[on_faces == 3], axis=0)) == 8
+    assert (on_faces == 1).any()
+    assert (on_faces == 2).any()

@@ -48,7 +48,7 @@ def test_functions_of_many_kinds_become_one_kind(target, domain, X, exact):
 @pytest.mark.parametrize(
     ("target", "domain", "kind", "message"),
     [
-        ("sin", (-1, 1), InputError, "target is a str"),
+        ("sin", (-1, 1), InputError, "target is of type str"),
         (np.sin, (1, -1), InputError, "low"),
         (np.sin, (0, 0), InputError, "domain has variable 0"),
         (np.sin, (0, np.inf), InputError, "domain"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeAlias, get_args
@@ -13,7 +13,7 @@ from anchorhead.compiler.bilinear import bilinear
 from anchorhead.compiler.candidates import Candidate, smallest_of
 from anchorhead.compiler.gates import gated
 from anchorhead.compiler.line import Wish, on_line
-from anchorhead.compiler.sampling import POINTS, root_mean_square, strayed
+from anchorhead.compiler.sampling import POINTS, root_mean_square, scattered, strayed
 from anchorhead.compiler.several import on_grid
 from anchorhead.compiler.space import ridge, separate_sum, tilted_ridge
 from anchorhead.compiler.target import Given, given
@@ -22,10 +22,10 @@ from anchorhead.heads import grid
 from anchorhead.heads.pointwise import pointwise
 from anchorhead.heads.response import Precision
 
-__all__ = ["candidates", "chosen"]
+__all__ = ["BUDGET", "MARGIN", "candidates", "chosen", "searched"]
 
-Kinks: TypeAlias = Sequence[Sequence[float]]
-"""For every variable the points where the target is not smooth."""
+Kinks: TypeAlias = Sequence[Sequence[float] | None]
+"""For every variable the points where the target is not smooth, or None to search for them."""
 
 ROOM = 2.0
 """How much more than the best error met should be asked for: searches differ from goal to goal."""
@@ -39,6 +39,12 @@ BUDGET = 100.0
 
 ATTEMPTS = 4
 """How often a search begins again with a closer look at points where its network strayed."""
+
+FLOAT32 = 1e30
+"""Numbers no larger than this, and no smaller than its inverse, leave float32 room to compute."""
+
+WATCHED = 4
+"""Points around which a search looks closer after a network strayed there."""
 
 HOPELESS = 10.0
 """Errors so many times larger than asked for are not mended by aiming lower."""
@@ -73,10 +79,12 @@ def chosen(
     require_choice("norm", norm, ("sup", "rms"))
     target = given(target, domain)
     kinks = _kinks(kinks, target)
+    if dtype == "float32":
+        _require_float32(target)
     best: Candidate | None = None
     for times in (*LOOSER, *AIMS) if norm == "rms" else AIMS:
         wish = Wish(times * error, dtype, BUDGET, gates)
-        found = _smallest(target, wish, kinks, max(error, wish.error))
+        found, _ = searched(target, wish, kinks, max(error, wish.error))
         if norm == "rms":
             reached = root_mean_square(found.network, target, dtype, seed=20)
             found = replace(found, error=reached)
@@ -87,6 +95,7 @@ def chosen(
             break
     assert best is not None
     other = " or use dtype='float64'" if dtype == "float32" else ""
+    other += "; kinks were not searched for beside those given" if kinks is not None else ""
     raise PrecisionError(
         f"error is {error:.3g} where the best network found is within {best.error:.2g} when computed "
         f"in {dtype}; ask for {_rounded_up(ROOM * best.error)} or more{other}"
@@ -116,29 +125,63 @@ def candidates(
         found += candidate.error <= wish.error
         yield candidate
     if not found:
-        made = on_grid(target.values, low, high, wish.error, wish.dtype, wish.budget, kinks)
+        made = on_grid(
+            target.values, low, high, wish.error, wish.dtype, wish.budget, kinks, watched
+        )
         yield Candidate("grid", grid.network(made.lattice), made.error)
 
 
-def _smallest(target: Given, wish: Wish, kinks: Kinks | None, error: float) -> Candidate:
-    """The smallest candidate within ``error``, at fresh points too, made by aiming at the wish.
+def searched(
+    target: Given, wish: Wish, kinks: Kinks | None, error: float
+) -> tuple[Candidate, tuple[Candidate, ...]]:
+    """The smallest candidate within ``error``, at fresh points too, and all it was chosen from.
 
-    Where one strays, something narrow was overlooked: the search begins again, watching, and for a
-    little less than the error.
+    They are made by aiming at the wish.
+
+    Where one strays at few points, something narrow was overlooked; where it strays at many, what was
+    overlooked may have spoiled the rest, once. The search begins again, watching the worst point, and
+    for a little less than the error.
     """
     watched, missed = np.empty((0, target.box.low.size)), np.empty(0)
     for attempt in range(ATTEMPTS):
         aim = replace(wish, error=(MARGIN - 0.05 * attempt) * wish.error)
-        found = smallest_of(candidates(target, aim, kinks, watched), MARGIN * error)
+        made = tuple(candidates(target, aim, kinks, watched))
+        found = smallest_of(made, MARGIN * error)
         missed = strayed(found.network, target, error, wish.dtype, seed=attempt)
-        overlooked = 0 < len(missed) <= NARROW
+        overlooked = 0 < len(missed) <= NARROW or attempt == 0
         if not len(missed) or (found.error > error and not overlooked):
-            return found
-        watched = np.concatenate([watched, missed[:1]])
+            return found, made
+        watched = np.concatenate([watched, _some_apart(missed, target)])
     raise PrecisionError(
         f"target strays from every network found near {missed[0].tolist()}, where it is too narrow "
         f"for the search; give its kinks, or compile it in parts"
     )
+
+
+def _require_float32(target: Given) -> None:
+    """Check that a domain and the values there are of a size at which float32 has all its digits."""
+    values = target.values(scattered(target, POINTS, seed=9))
+    for name, array in (
+        ("domain reaches", np.concatenate([target.box.low, target.box.high])),
+        ("domain spans", target.box.high - target.box.low),
+        ("target reaches", values),
+    ):
+        largest = float(np.abs(array).max())
+        if largest and not 1 / FLOAT32 < largest < FLOAT32:
+            raise InputError(
+                f"{name} {largest:.3g}, where float32 keeps its digits between {1 / FLOAT32:.0e} and "
+                f"{FLOAT32:.0e} only; scale it to moderate size or use dtype='float64'"
+            )
+
+
+def _some_apart(missed: np.ndarray, target: Given) -> np.ndarray:
+    """The worst point, and the worst of those far from the ones before: WATCHED at most."""
+    reach = (target.box.high - target.box.low) / 64
+    chosen = []
+    while len(missed) and len(chosen) < WATCHED:
+        chosen.append(missed[0])
+        missed = missed[(np.abs(missed - missed[0]) > reach).any(axis=1)]
+    return np.array(chosen)
 
 
 def _kinks(kinks: Any, target: Given) -> Kinks | None:
@@ -152,7 +195,9 @@ def _kinks(kinks: Any, target: Given) -> Kinks | None:
             raise InputError(
                 f"kinks has {strange[0]!r}, which is no variable of domain; leave it out"
             )
-        lists = [kinks.get(name, ()) for name in names]
+        lists = [kinks.get(name) for name in names]
+    elif count > 1 and (isinstance(kinks, str) or not isinstance(kinks, Iterable)):
+        raise InputError(f"kinks is {kinks!r} for {count} variables; give one list for each")
     else:
         lists = [kinks] if count == 1 else list(kinks)
     if len(lists) != count:
@@ -162,9 +207,13 @@ def _kinks(kinks: Any, target: Given) -> Kinks | None:
     )
 
 
-def _inside(points: Any, low: float, high: float) -> tuple[float, ...]:
-    """Points as numbers between low and high, in order."""
+def _inside(points: Any, low: float, high: float) -> tuple[float, ...] | None:
+    """Points as numbers between low and high, in order; None stays, to search for them."""
+    if points is None:
+        return None
     try:
+        if isinstance(points, str):
+            raise TypeError
         found = np.unique(np.asarray(points, dtype=float).ravel())
     except (TypeError, ValueError):
         raise InputError(

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anchorhead.compiler.pieces import Made, in_pieces
-from anchorhead.compiler.structure import structure_of
+from anchorhead.compiler.structure import crowded, structure_of
 from anchorhead.heads.response import Precision
-from anchorhead.heads.search import Target
+from anchorhead.heads.search import Target, finished
+from anchorhead.heads.smallest import between
 
 __all__ = ["Wish", "on_line"]
 
@@ -55,6 +56,10 @@ def on_line(
 
         structure = structure_of(of, low, high, wish.error, kinks, watched)
         found = in_pieces(scaled, structure, wish.error / scale, wish.dtype, wish.budget)
+        points = crowded((low, *structure.points, high))
+        middle = finished(between(scaled(points)), scaled, points, wish.dtype, 0.0)
+        if not found.error <= middle.error:
+            found = Made((middle.anchors,), middle.error, "constant")
         return _times(found, scale)
 
     yield made(target)

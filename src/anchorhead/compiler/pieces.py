@@ -202,6 +202,8 @@ class _Groups:
         Each is joined to constants, against which its weight varies more than against a neighbour's,
         so that steeper steps may be needed than in one head.
         """
+        if len(self.own) == 1:
+            return self.in_one_head()
         points, best = self.ends[1:-1], None
         values = self.target(np.array(points))
         for steeper in STEEPER:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from anchorhead.compiler.candidates import Candidate, keys_of
-from anchorhead.compiler.function import BUDGET, MARGIN, candidates
+from anchorhead.compiler.function import BUDGET, MARGIN, searched
 from anchorhead.compiler.line import Wish
 from anchorhead.compiler.paper import Staircase, staircase
-from anchorhead.compiler.sampling import scattered, worst
+from anchorhead.compiler.sampling import spread, worst
 from anchorhead.compiler.structure import Structure, crowded, structure_of
 from anchorhead.compiler.target import Given, given
-from anchorhead.errors import require_positive
+from anchorhead.errors import InputError, PrecisionError, require_positive
 from anchorhead.heads.graded import graded
 from anchorhead.heads.pointwise import pointwise
 from anchorhead.heads.response import Precision
@@ -64,11 +64,15 @@ class Plan:
 
     error: float
     rows: tuple[Row, ...]
+    note: str = ""
 
     @property
     def best(self) -> Row:
-        """The first row: the smallest network that meets the error, or the one of least error."""
-        return self.rows[0]
+        """The smallest network that meets the error, or the one of least error.
+
+        Where no network was found it is the paper's row, and ``note`` says why.
+        """
+        return next((row for row in self.rows if row.network is not None), self.rows[0])
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """The table as data, without the networks."""
@@ -94,7 +98,8 @@ class Plan:
             "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
             for line in table
         ]
-        return "\n".join([f"Plan for an error of {self.error:.3g}", *lines])
+        title = f"Plan for an error of {self.error:.3g}"
+        return "\n".join([title, *lines, *filter(None, [self.note])])
 
     __repr__ = __str__
 
@@ -115,21 +120,28 @@ def plan(target: Any, domain: Any, error: float = 1e-6) -> Plan:
     error = require_positive("error", error)
     checked = given(target, domain)
     X = _points(checked, error)
-    wish = Wish(MARGIN * error, "float64", BUDGET)
-    nothing = np.empty((0, checked.box.low.size))
-    made = [*candidates(checked, wish, None, nothing), *_meshes(checked, MARGIN * error)]
-    rows = [_row(candidate, checked, X) for candidate in made]
+    wish = Wish(error, "float64", BUDGET)
+    made, note = (), ""
+    try:
+        _, made = searched(checked, wish, None, error)
+    except InputError as told:
+        if checked.box.low.size == 1 and not isinstance(told, PrecisionError):
+            raise
+        note = str(told)
+    made = sorted(made, key=lambda each: (each.network.size.heads, each.error))
+    meshes = _meshes(checked, MARGIN * error)
+    rows = [_row(candidate, checked, X) for candidate in (*made, *meshes)]
     rows.append(_paper_row(staircase(checked, error), checked.width))
 
     def order(row: Row) -> tuple[float, ...]:
-        late = row.error_float64 > error and row.network is not None
-        return late, row.error_float64 if late else row.keys, row.heads, row.error_float64
+        late = row.error_float64 > error * (1.0 if row.network else 1.1)
+        return late, row.error_float64 if late else row.keys
 
-    return Plan(error, tuple(sorted(rows, key=order)))
+    return Plan(error, tuple(sorted(rows, key=order)), note)
 
 
 def _points(target: Given, error: float) -> np.ndarray:
-    X = scattered(target, POINTS, seed=6)
+    X = spread(target, POINTS, seed=6)
     structure = _structure(target, error)
     if structure is None:
         return X

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from anchorhead.compiler.candidates import Candidate, beside
+from anchorhead.compiler.candidates import Candidate, beside, smallest_of
 from anchorhead.compiler.gates import gated
 from anchorhead.compiler.line import Wish, on_line
-from anchorhead.compiler.sampling import scattered, worst
+from anchorhead.compiler.sampling import scattered, spread, worst
 from anchorhead.compiler.target import Given
 from anchorhead.heads.pointwise import pointwise
 from anchorhead.layers import Linear, Term
@@ -65,12 +66,13 @@ def ridge(given: Given, wish: Wish, kinks: Any, watched: np.ndarray) -> Iterator
         return given.values(np.clip(X, given.box.low, given.box.high))
 
     eased = replace(wish, error=0.97 * wish.error)
-    for made in on_line(along, low, high, eased, watched=[float(w @ x) for x in watched]):
+    seen = [float(w @ x) for x in watched]
+    for made in on_line(along, low, high, eased, watched=seen):
         looks = np.tile(w, (len(made.heads), 1))
         network = pointwise(*made.heads, directions=looks)
         yield _tried(Candidate("ridge", network, made.error), given, wish)
     if wish.gates:
-        for gate in gated(along, low, high, eased, None):
+        for gate in gated(along, low, high, eased, None, seen):
             yield _tried(Candidate("ridge", _looking(gate.network, w), gate.error), given, wish)
 
 
@@ -115,7 +117,7 @@ def _looking(network: Network, w: np.ndarray) -> Network:
 
 
 def separate_sum(
-    given: Given, wish: Wish, kinks: Sequence[Sequence[float]] | None, watched: np.ndarray
+    given: Given, wish: Wish, kinks: Sequence[Sequence[float] | None] | None, watched: np.ndarray
 ) -> Iterator[Candidate]:
     """Heads that look at one variable each, where f(x) = Σ_a g_a(x_a)."""
     low, high = given.box.low, given.box.high
@@ -129,7 +131,7 @@ def separate_sum(
     moving = [a for a, part in enumerate(parts) if np.abs(part).max() > 1e-3 * wish.error]
     if len(moving) < 2:
         return
-    heads, looks, total = [], [], 0.0
+    parts, total = [], 0.0
     eased = replace(wish, error=0.97 * wish.error / len(moving))
     for axis in moving:
         start = middle if axis == moving[0] else np.zeros_like(middle)
@@ -137,16 +139,17 @@ def separate_sum(
         def along(y: np.ndarray, axis: int = axis, start: np.ndarray = start) -> np.ndarray:
             return given.values(_moved(base, axis, y)) - middle + start
 
-        own = None if kinks is None else kinks[axis]
-        made = min(
-            on_line(along, low[axis], high[axis], eased, own, watched[:, axis].tolist()),
-            key=lambda made: (made.error > eased.error, made.keys, made.error),
-        )
-        heads += made.heads
-        looks += [np.eye(len(low))[axis]] * len(made.heads)
-        total += made.error
-    network = pointwise(*heads, directions=np.array(looks))
-    yield _tried(Candidate("sum", network, total), given, wish)
+        own, seen = None if kinks is None else kinks[axis], watched[:, axis].tolist()
+        made = [
+            Candidate(made.construction, pointwise(*made.heads), made.error)
+            for made in on_line(along, low[axis], high[axis], eased, own, seen)
+        ]
+        if wish.gates:
+            made += gated(along, low[axis], high[axis], eased, own, seen)
+        part = smallest_of(made, eased.error)
+        parts.append(_looking(part.network, np.eye(len(low))[axis]))
+        total += part.error
+    yield _tried(Candidate("sum", reduce(beside, parts), total), given, wish)
 
 
 def _moved(base: np.ndarray, axis: int, y: np.ndarray) -> np.ndarray:
@@ -158,7 +161,7 @@ def _moved(base: np.ndarray, axis: int, y: np.ndarray) -> np.ndarray:
 
 def _tried(candidate: Candidate, given: Given, wish: Wish) -> Candidate:
     """The candidate with the error at scattered points, if that is larger."""
-    X = scattered(given, LOOKS * 8, seed=2)
+    X = spread(given, LOOKS * 8, seed=2)
     measured = worst(candidate.network, given, X, wish.dtype)
     return replace(candidate, error=max(candidate.error, measured))
 

@@ -39,6 +39,15 @@ TINY = 2.0**-20
 SMOOTH = 1e-10
 """Branches whose last coefficients are below this part of the function are smooth."""
 
+LOOKED = 4096
+"""Points at which the interpolants on all cells are tried."""
+
+MOST_OVERLOOKED = 6
+"""Narrow features that are found that way at most."""
+
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, modulo 1, are spread evenly however many there are."""
+
 APART = 2.0**-48
 """Knots nearer to each other than this are one: a mesh between them could not be told apart."""
 
@@ -88,6 +97,7 @@ def structure_of(
     """
     usual = float(np.median(np.abs(f(np.linspace(low, high, 257))).max(axis=1)))
     tolerance = max(tolerance, 64 * np.finfo(float).eps * usual)
+    watched = _with_overlooked(f, low, high, tolerance, watched)
     points = sorted(kinks or ())
     if kinks is None:
         points = _rough_points(f, low, high, tolerance, watched)
@@ -98,9 +108,20 @@ def structure_of(
         cells = resolved(f, a, b, tolerance / 10, 8, watched)
         if cells is not None and _is_fine(cells, 0) and _is_fine(cells, -1):
             ends.append(a + (b - a) / 2)
-    ends.sort()
+    ends = _told_apart(ends)
     charts = tuple(_chart(f, a, b, tolerance, watched) for a, b in pairwise(ends))
     return Structure(tuple(ends[1:-1]), charts)
+
+
+def _told_apart(ends: Sequence[float]) -> list[float]:
+    """The ends in order, without inner ones so near to another that a piece would hold few numbers."""
+    ends = sorted(ends)
+    kept = [ends[0]]
+    for end in ends[1:-1]:
+        near = 64 * float(np.spacing(abs(end)))
+        if end - kept[-1] > near and ends[-1] - end > near:
+            kept.append(end)
+    return [*kept, ends[-1]]
 
 
 def resolved(
@@ -144,12 +165,11 @@ def resolved(
 
 
 def crowded(ends: Sequence[float]) -> np.ndarray:
-    """Points of the interval, even in every piece and crowding toward the splices on all scales."""
+    """Points of the interval, even in every piece and crowding toward all its ends on all scales."""
+    share = np.concatenate([np.linspace(0, 1, 65), np.geomspace(1e-30, 0.5, 120)])
     parts = [np.array([ends[0], ends[-1]])]
-    for i, (a, b) in enumerate(pairwise(ends)):
-        share = np.concatenate([np.linspace(0, 1, 65), np.geomspace(1e-30, 0.5, 120)])
-        parts += [a + share * (b - a)] if i else [a + np.linspace(0, 1, 65) * (b - a)]
-        parts += [b - share[65:] * (b - a)] if i < len(ends) - 2 else []
+    for a, b in pairwise(ends):
+        parts += [a + share * (b - a), b - share * (b - a)]
     return np.unique(np.clip(np.concatenate(parts), ends[0], ends[-1]))
 
 
@@ -161,6 +181,41 @@ def _first_ends(low: float, high: float, watched: Sequence[float]) -> np.ndarray
     if near:
         ends = np.union1d(ends, np.concatenate(near))
     return ends[(ends >= low) & (ends <= high)]
+
+
+def _with_overlooked(
+    f: Target, low: float, high: float, tolerance: float, watched: Sequence[float]
+) -> list[float]:
+    """The points that are watched, and those where f is not what its cells say it is.
+
+    On every cell the interpolant is compared with f between its points, LOOKED times in all.
+    """
+    found = list(watched)
+    for _ in range(MOST_OVERLOOKED):
+        ends = resolved(f, low, high, tolerance / 10, 8, found)
+        point = None if ends is None else _misread(f, ends, tolerance)
+        if point is None:
+            break
+        found.append(point)
+    return found
+
+
+def _misread(f: Target, ends: np.ndarray, tolerance: float) -> float | None:
+    """The point where the cells' interpolants are worst, if they are off by more than ``tolerance``."""
+    left, sizes = ends[:-1], np.diff(ends)
+    large = sizes > TINY * (ends[-1] - ends[0])
+    left, sizes = left[large], sizes[large]
+    nodes = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2
+    t = (np.arange(max(6, LOOKED // len(left))) * GOLDEN + 0.1) % 1
+    weights = np.where(np.arange(9) % 2, -1.0, 1.0) * np.where(np.arange(9) % 8, 1.0, 0.5)
+    M = weights / (t[:, None] - nodes)
+    M /= M.sum(axis=1, keepdims=True)
+    at_nodes = f((left[:, None] + sizes[:, None] * nodes).ravel()).reshape(len(left), 9, -1)
+    y = left[:, None] + sizes[:, None] * t
+    off = np.abs(np.einsum("tn,cnw->ctw", M, at_nodes) - f(y.ravel()).reshape(*y.shape, -1))
+    off = off.max(axis=2)
+    worst = int(off.argmax())
+    return float(y.ravel()[worst]) if off.ravel()[worst] > tolerance else None
 
 
 def _last_coefficients(degree: int) -> np.ndarray:
@@ -257,7 +312,7 @@ def _require_bounded(f: Target, low: float, high: float) -> None:
         top = int(size.argmax())
         largest.append(size[top])
         y = np.linspace(y[max(top - 1, 0)], y[min(top + 1, 2000)], 2001)
-    if largest[-1] > 1e6 * largest[0]:
+    if largest[-1] / 1e6 > largest[0]:
         raise InputError(
             f"target grows without bound near {y[1000]:.10g}; leave the point out of the domain"
         )
@@ -286,10 +341,10 @@ def _require_continuous(f: Target, point: float, low: float, high: float, tolera
             f"target grows without bound near {point:.10g}; leave the point out of the domain"
         )
     apart = np.abs(right - left).max(axis=1)
-    if apart[-1] > tolerance and apart[-1] > 0.9 * apart[-11]:
+    if apart[-1] / 2 > tolerance and apart[-1] > 0.9 * apart[-11]:
         raise InputError(
             f"target jumps by {apart[-1]:.6g} at {point:.10g}, and no network of attention jumps: the "
-            f"least error there is {apart[-1] / 2:.6g}; ask for more than that, or leave the point "
+            f"least error there is {apart[-1] / 2:.6g}; ask for well above that, or leave the point "
             f"out of the domain"
         )
 
@@ -310,7 +365,7 @@ def _chart(f: Target, low: float, high: float, tolerance: float, watched: Sequen
     far = np.abs(ends - (low + (high - low) / 2 if origin is None else origin))
     apart = sizes > APART * np.maximum(far[1:], far[:-1])
     kept = ends[np.append(True, apart)]
-    kept[-1] = high
+    kept = np.unique([low, *kept[1:-1], high])
     return Chart.of(kept, origin)
 
 

@@ -14,6 +14,12 @@ from anchorhead.errors import InputError, ShapeError
 
 __all__ = ["Given", "given"]
 
+LARGEST = 1e290
+"""Domains reach no farther, and are no narrower than its inverse."""
+
+FAILURES = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a function may raise that does not take what it is given."""
+
 PROBES = 5, 7
 """Numbers of points of the first calls: from the two the layout of the answer is told."""
 
@@ -50,7 +56,8 @@ def given(target: Any, domain: Any) -> Given:
     box = _box(domain)
     if not callable(target):
         raise InputError(
-            f"target is a {type(target).__name__} where a function of arrays is needed; give a callable"
+            f"target is of type {type(target).__name__} where a function of arrays is needed; give a "
+            f"callable"
         )
     call = _by_variable(target, box.low.size, names)
     points = [box.low + (box.high - box.low) * _spread(n, box.low.size) for n in PROBES]
@@ -78,15 +85,21 @@ def _box(domain: Any) -> Box:
     if not isinstance(domain, Box | Interval):
         pairs = np.asarray(domain, dtype=object)
         domain = [domain] if pairs.shape == (2,) else domain
+        domain = np.asarray(domain).tolist() if isinstance(domain, np.ndarray) else domain
     box = Box.of(domain)
     if box.low.ndim != 1:
         raise ShapeError(
             f"domain bounds an array of shape {box.shape}; give one pair (low, high) for each variable"
         )
     for i, (low, high) in enumerate(zip(box.low, box.high, strict=True)):
-        if not np.isfinite(high - low) or not high > low:
+        if not high > low:
             raise InputError(
-                f"domain has variable {i} between {low} and {high}; give a finite range, low below high"
+                f"domain has variable {i} between {low} and {high}; give a range, low below high"
+            )
+        if not max(abs(low), abs(high)) < LARGEST or not high - low > 1 / LARGEST:
+            raise InputError(
+                f"domain has variable {i} between {low} and {high}, too large or too narrow for "
+                f"floating point to scale; scale the variable to moderate size"
             )
     return box
 
@@ -95,25 +108,30 @@ def _by_variable(
     target: Callable, count: int, names: tuple[str, ...] | None
 ) -> Callable[[Sequence[Any]], Any]:
     """The target as a function of a list with one array, or one number, for each variable."""
-    parameters = _parameters(target)
-    if count > 1 and len(parameters) == 1 and not parameters[0].startswith("*"):
+    parameters, most = _parameters(target)
+    if count > 1 and len(parameters) == 1 and most != count and not parameters[0].startswith("*"):
         return lambda columns: target(np.stack(columns, axis=-1))
     if names is not None and set(names) == set(parameters):
         return lambda columns: target(**dict(zip(names, columns, strict=True)))
     return lambda columns: target(*columns)
 
 
-def _parameters(target: Callable) -> list[str]:
-    """The names of the arguments that a call must give, ``*`` before the name of a variable number."""
+def _parameters(target: Callable) -> tuple[list[str], int]:
+    """The arguments that a call must give, and how many it may give in order.
+
+    ``*`` stands before the name of a variable number.
+    """
     try:
         found = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):
-        return []
-    return [
+        return [], 0
+    placed = [p for p in found if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+    needed = [
         "*" + p.name if p.kind is p.VAR_POSITIONAL else p.name
-        for p in found
-        if p.default is p.empty and p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)
+        for p in placed
+        if p.default is p.empty
     ]
+    return needed, len(placed)
 
 
 def _spread(count: int, variables: int) -> np.ndarray:
@@ -129,7 +147,7 @@ def _vectorised(
     try:
         with np.errstate(all="ignore"):
             answers = [_as_array(call(list(X.T))) for X in probes]
-    except (TypeError, ValueError):
+    except FAILURES:
         return None
     shapes = [answer.shape for answer in answers]
     counts = [len(X) for X in probes]
@@ -167,7 +185,7 @@ def _pointwise(
     def one(x: np.ndarray) -> np.ndarray:
         try:
             return _as_array(call([float(number) for number in x])).ravel()
-        except (ArithmeticError, TypeError, ValueError) as error:
+        except FAILURES as error:
             raise InputError(
                 f"target fails at {_written(x, None)} ({error}); give a function of arrays or numbers, "
                 f"one argument for each variable, that is defined on the whole domain"

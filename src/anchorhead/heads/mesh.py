@@ -20,6 +20,9 @@ SOFTNESS = (0.7, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
 """Widths over spacings of the meshes that searches start from: nearly separate anchors to far
 overlap."""
 
+NARROWEST = 1e-150
+"""The least width: floating point tells no two breakpoints of a narrower one apart."""
+
 GHOSTS = (0, 1, 2, 3, 4, 6)
 """Anchors beyond each end of the interval in these meshes."""
 
@@ -39,6 +42,7 @@ class Mesh:
         Widths may have rows, each a mesh with the same breakpoints.
         """
         places = np.broadcast_to(np.clip(breakpoints, low, high), widths.shape)
+        widths = np.maximum(widths, NARROWEST)
         return cls(1 / widths, -(breakpoints - places) / widths, places)
 
     @classmethod

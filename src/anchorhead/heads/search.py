@@ -185,8 +185,11 @@ def _largest(
 
 
 def _stored(anchors: Anchors, dtype: Precision) -> Anchors:
+    most = float(np.finfo(dtype).max)
     arrays = (anchors.slopes, anchors.intercepts, anchors.values)
-    slopes, intercepts, values = (a.astype(dtype).astype(float) for a in arrays)
+    slopes, intercepts, values = (
+        np.clip(a, -most, most).astype(dtype).astype(float) for a in arrays
+    )
     return replace(anchors, slopes=slopes, intercepts=intercepts, values=values)
 
 

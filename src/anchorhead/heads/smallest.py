@@ -11,7 +11,7 @@ from anchorhead.heads.mesh import Mesh
 from anchorhead.heads.response import Precision
 from anchorhead.heads.search import Found, Layout, Target, finished, sample_points, search
 
-__all__ = ["LADDER", "constant", "smallest"]
+__all__ = ["LADDER", "between", "constant", "smallest"]
 
 PRUNING = ((8, 6, 0.18), (3, 20, 0.06), (1, 60, 0.0))
 """Stages of descent after an anchor was left out: fewer starts, as these are good ones."""
@@ -148,9 +148,12 @@ def _kept(count: int, drop: int) -> np.ndarray:
 
 
 def constant(target: Target, layout: Layout, dtype: Precision, goal: float) -> Found:
-    """A single anchor: the middle between the largest and the least value."""
+    """The single anchor between the largest and the least value, measured."""
     points = sample_points(layout(16)[0], 16)
-    values = target(points)
-    middle = (values.max(axis=0) + values.min(axis=0)) / 2
-    anchors = Anchors(np.zeros(1), np.zeros(1), middle[None])
-    return finished(anchors, target, points, dtype, goal)
+    return finished(between(target(points)), target, points, dtype, goal)
+
+
+def between(values: np.ndarray) -> Anchors:
+    """A single anchor: the middle between the largest and the least of the values."""
+    middle = values.max(axis=0) / 2 + values.min(axis=0) / 2
+    return Anchors(np.zeros(1), np.zeros(1), middle[None])
