@@ -60,11 +60,16 @@ def test_given_kinks_are_taken_instead():
     assert found.points == (-0.25, 0.5)
 
 
-def test_narrow_features_are_resolved_when_watched():
-    f = column(lambda x: np.exp(-(((x - 0.1234) / 1e-4) ** 2)))
-    assert len(structure_of(f, -1, 1, 1e-6).charts[0].knots) == 2
-    knots = structure_of(f, -1, 1, 1e-6, watched=[0.12345]).charts[0].knots
-    assert np.diff(knots).min() < 1e-4
+def test_narrow_features_are_resolved_and_the_narrowest_when_watched():
+    def bump(width):
+        return column(lambda x: np.exp(-(((x - 0.1234) / width) ** 2)))
+
+    knots = structure_of(bump(1e-3), -1, 1, 1e-6).charts[0].knots
+    assert np.diff(knots).min() < 1e-3
+    narrow = bump(1e-5)
+    assert len(structure_of(narrow, -1, 1, 1e-6).charts[0].knots) == 2
+    knots = structure_of(narrow, -1, 1, 1e-6, watched=[0.123405]).charts[0].knots
+    assert np.diff(knots).min() < 1e-5
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 from anchorhead.compiler.candidates import Candidate, beside, smallest_of
 from anchorhead.compiler.line import Wish
 from anchorhead.compiler.pieces import STRAIGHT
-from anchorhead.compiler.structure import crowded, structure_of
+from anchorhead.compiler.structure import Structure, crowded, structure_of
 from anchorhead.errors import InputError, PrecisionError
 from anchorhead.heads.gate import piecewise_linear
 from anchorhead.heads.response import UNTRIED
@@ -44,10 +44,12 @@ def gated(
     """
     if target(np.array([low])).shape[1] > 1:
         return
-    points = _kinks(target, low, high, wish.error, kinks, watched)
+    structure = _structure(target, low, high, wish.error, kinks, watched)
+    points = structure.points
     ends = np.array([low, *points, high])
     values = target(ends)[:, 0]
-    y = np.concatenate([crowded(ends.tolist()), np.linspace(low, high, 16 * len(ends))])
+    cells = [chart.points(chart.knots) for chart in structure.charts]
+    y = np.concatenate([crowded(ends.tolist()), np.linspace(low, high, 16 * len(ends)), *cells])
     rises = np.diff(values)
     rises[np.abs(rises) <= STRAIGHT * wish.error] = 0
     values = values[0] + np.append(0.0, np.cumsum(rises))
@@ -94,16 +96,16 @@ def _with_slope(
     return beside(gate.network, line.network), bound + line.bound + line.rounding * farthest
 
 
-def _kinks(
+def _structure(
     target: Target,
     low: float,
     high: float,
     error: float,
     kinks: Sequence[float] | None,
     watched: Sequence[float],
-) -> Sequence[float]:
+) -> Structure:
     """Where the target is not smooth, faint kinks included if it is not rough on their scale."""
     try:
-        return structure_of(target, low, high, FAINT * error, kinks, watched).points
+        return structure_of(target, low, high, FAINT * error, kinks, watched)
     except InputError:
-        return structure_of(target, low, high, error, kinks, watched).points
+        return structure_of(target, low, high, error, kinks, watched)

@@ -54,12 +54,14 @@ def on_line(
         def scaled(y: np.ndarray) -> np.ndarray:
             return of(y) / scale
 
+        goal = wish.error / scale
         structure = structure_of(of, low, high, wish.error, kinks, watched)
-        found = in_pieces(scaled, structure, wish.error / scale, wish.dtype, wish.budget)
         points = crowded((low, *structure.points, high))
         middle = finished(between(scaled(points)), scaled, points, wish.dtype, 0.0)
-        if not found.error <= middle.error:
-            found = Made((middle.anchors,), middle.error, "constant")
+        found = Made((middle.anchors,), middle.error, "constant")
+        if found.error > goal:
+            better = in_pieces(scaled, structure, goal, wish.dtype, wish.budget)
+            found = better if better.error <= found.error else found
         return _times(found, scale)
 
     yield made(target)

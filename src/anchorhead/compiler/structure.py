@@ -204,6 +204,8 @@ def _misread(f: Target, ends: np.ndarray, tolerance: float) -> float | None:
     """The point where the cells' interpolants are worst, if they are off by more than ``tolerance``."""
     left, sizes = ends[:-1], np.diff(ends)
     large = sizes > TINY * (ends[-1] - ends[0])
+    if not large.any():
+        return None
     left, sizes = left[large], sizes[large]
     nodes = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2
     t = (np.arange(max(6, LOOKED // len(left))) * GOLDEN + 0.1) % 1
