@@ -103,7 +103,7 @@ def structure_of(
         points = _rough_points(f, low, high, tolerance, watched)
     for point in points:
         _require_continuous(f, point, low, high, tolerance)
-    ends = [low, *points, high]
+    ends = _told_apart([low, *points, high])
     for a, b in pairwise(tuple(ends)):
         cells = resolved(f, a, b, tolerance / 10, 8, watched)
         if cells is not None and _is_fine(cells, 0) and _is_fine(cells, -1):
