@@ -145,7 +145,7 @@ def _draw(
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8)
     left.set_xscale("function", functions=(np.sqrt, np.square))
-    left.set_xlim(3, 68)
+    left.set_xlim(2.5, 68)
     left.set_xticks([4, 8, 16, 32, 48, 64])
     left.set_title("kinks and branch points: straight lines are e^(−C√p)")
     right.set_title("analytic: straight lines are geometric")

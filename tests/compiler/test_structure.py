@@ -1,11 +1,9 @@
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anchorhead.compiler.structure import crowded, resolved, structure_of
+from anchorhead.compiler.structure import structure_of
 from anchorhead.errors import InputError, PrecisionError
 
 
@@ -90,23 +88,3 @@ def test_what_no_network_of_attention_can_do_is_told(f, kind, message):
 def test_a_jump_smaller_than_the_error_is_no_jump():
     f = column(lambda x: np.sin(x) + 1e-8 * (x > 0.2))
     structure_of(f, -1, 1, 1e-6)
-
-
-def test_cells_resolve_to_the_tolerance():
-    f = column(lambda x: 1 / (1 + 25 * x * x))
-    ends = resolved(f, -1.0, 1.0, 1e-8, degree=8)
-    for a, b in pairwise(ends):
-        y = a + (b - a) * np.linspace(0, 1, 33)
-        fit = np.polynomial.Chebyshev.fit(y, f(y)[:, 0], 8)
-        assert np.abs(fit(y) - f(y)[:, 0]).max() < 1e-8
-
-
-def test_crowded_points_come_near_splices_on_every_scale():
-    y = crowded([-1.0, 0.25, 2.0])
-    assert y[0] == -1
-    assert y[-1] == 2
-    for side in (-1, 1):
-        away = side * (y - 0.25)
-        away = np.sort(away[away > 0])
-        assert away[0] < 1e-15
-        assert (away[1:] / away[:-1]).max() < 10

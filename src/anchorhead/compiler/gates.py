@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from anchorhead.compiler.candidates import Candidate, beside, smallest_of
+from anchorhead.compiler.cells import crowded
 from anchorhead.compiler.line import Wish
 from anchorhead.compiler.pieces import STRAIGHT
-from anchorhead.compiler.structure import Structure, crowded, structure_of
+from anchorhead.compiler.structure import Structure, structure_of
 from anchorhead.errors import InputError, PrecisionError
 from anchorhead.heads.gate import piecewise_linear
 from anchorhead.heads.response import UNTRIED

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from anchorhead.compiler.cells import crowded
 from anchorhead.compiler.pieces import Made, in_pieces
-from anchorhead.compiler.structure import crowded, structure_of
+from anchorhead.compiler.structure import structure_of
 from anchorhead.heads.response import Precision
 from anchorhead.heads.search import Target, finished
 from anchorhead.heads.smallest import between

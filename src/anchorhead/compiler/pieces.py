@@ -8,7 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from anchorhead.compiler.structure import Structure, crowded
+from anchorhead.compiler.cells import crowded
+from anchorhead.compiler.structure import Structure
 from anchorhead.heads.anchors import Anchors
 from anchorhead.heads.chart import Chart
 from anchorhead.heads.response import Precision

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from anchorhead.compiler.candidates import Candidate, keys_of
+from anchorhead.compiler.cells import crowded
 from anchorhead.compiler.function import BUDGET, MARGIN, searched
 from anchorhead.compiler.line import Wish
 from anchorhead.compiler.paper import Staircase, staircase
 from anchorhead.compiler.sampling import spread, worst
-from anchorhead.compiler.structure import Structure, crowded, structure_of
+from anchorhead.compiler.structure import Structure, structure_of
 from anchorhead.compiler.target import Given, given
 from anchorhead.errors import InputError, PrecisionError, require_positive
 from anchorhead.heads.graded import graded

@@ -10,7 +10,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from anchorhead.compiler.structure import crowded
+from anchorhead.compiler.cells import crowded
 from anchorhead.compiler.target import Given
 from anchorhead.errors import PrecisionError
 from anchorhead.heads.response import Precision
