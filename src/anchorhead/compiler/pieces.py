@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 
 import numpy as np
 
@@ -69,9 +70,11 @@ def in_pieces(
     goal, the best that was found.
     """
     budget /= len(structure.charts)
+    whole: tuple[Chart, Found] | None = None
     if len(structure.charts) == 1:
         (chart,) = structure.charts
         found = _piece(target, chart, goal, dtype, budget)
+        whole = chart, found
         if found.error <= goal or not _worth_cutting(found, target, chart, dtype):
             return Made((found.anchors,), found.error, "smooth" if chart.is_even else "graded")
 
@@ -80,7 +83,7 @@ def in_pieces(
         parts = [
             part
             for chart in structure.charts
-            for part in _parts(target, chart, share * goal, dtype, budget)
+            for part in _parts(target, chart, share * goal, dtype, budget, whole)
         ]
         ends = (*(chart.low for chart, _ in parts), parts[-1][0].high)
         return _Groups.of([found for _, found in parts], ends, target, goal, dtype)
@@ -100,14 +103,19 @@ def in_pieces(
 
 
 def _parts(
-    target: Target, chart: Chart, goal: float, dtype: Precision, budget: float
+    target: Target,
+    chart: Chart,
+    goal: float,
+    dtype: Precision,
+    budget: float,
+    whole: tuple[Chart, Found] | None = None,
 ) -> list[tuple[Chart, Found]]:
     """The smallest heads for a piece, which is cut where it has too much in it for one.
 
-    The first part tells whether a cut is worth it: the others are looked at only then.
+    The first part tells whether a cut is worth it: the others are looked at only then. ``whole`` is
+    the piece with what was found for it, if that is known to be too little.
     """
-    whole = None
-    for charts in chart.cuts(MOST_CUTS):
+    for charts in islice(chart.cuts(MOST_CUTS), int(whole is not None), None):
         found = _piece(target, charts[0], goal, dtype, budget / len(charts))
         whole = whole or (chart, found)
         if found.error <= goal:

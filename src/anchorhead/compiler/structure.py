@@ -129,7 +129,8 @@ def _rough_points(
     for start, stop in zip(starts, stops, strict=True):
         cell = start + int(sizes[start:stop].argmin())
         point = _sharpened(f, ends[cell] - sizes[cell], ends[cell + 1] + sizes[cell], low, high)
-        around = coarse[np.searchsorted(coarse, point) + np.array([-1, 0])]
+        after = int(np.clip(np.searchsorted(coarse, point), 1, len(coarse) - 1))
+        around = coarse[[after - 1, after]]
         shrunk = np.ptp(around) <= (high - low) / FIRST_CELLS * CUT**2
         if shrunk and low + margin < point < high - margin:
             points.append(point)

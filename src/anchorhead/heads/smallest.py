@@ -34,6 +34,9 @@ MOST_SKIPPED = 24
 NEARLY = 8.0
 """Goals missed by no more than this factor are insisted on."""
 
+INSISTENCE = 4000.0
+"""Steps of descent after which a goal is insisted on no longer."""
+
 INSISTED = 64
 """The largest number of anchors for that: searches that go on to the end take long for more."""
 
@@ -99,11 +102,13 @@ def _insisted(
     """
     if best.error > NEARLY * goal:
         return best
+    work = 0.0
     for count in LADDER:
-        if best.error <= goal or count > min(most, INSISTED):
+        if best.error <= goal or count > min(most, INSISTED) or work > INSISTENCE:
             break
         if 2 * count >= len(best.anchors):
             found = search(target, layout, count, 0.0, dtype)
+            work += found.work
             best = min(best, found, key=lambda each: each.error)
     return best
 
