@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
+from anchorhead.compiler.pieces import in_one, least_steps
 from anchorhead.compiler.structure import Structure
 from anchorhead.heads.anchors import Anchors, moved
 from anchorhead.heads.chart import Chart
@@ -30,7 +30,6 @@ from anchorhead.heads.search import (
     sample_points,
 )
 from anchorhead.heads.smallest import STALE
-from anchorhead.heads.spliced import joined, steepness
 
 __all__ = ["Along", "Axis", "Purse"]
 
@@ -306,13 +305,7 @@ class Axis:
 
     def _joined(self, groups: Sequence[Anchors], error: float) -> Anchors:
         ends = (self.low, *self.structure.points, self.high)
-        steps = [
-            steepness(left, right, ends[i + 1], self.columns, ends[i], ends[i + 2], error)
-            for i, (left, right) in enumerate(pairwise(groups))
-        ]
-        steepest = groups[int(np.argmax([np.abs(g.slopes).max() / g.unit for g in groups]))]
-        _, unit = Chart.even(self.low, self.high).frame(self.dtype)
-        return joined(groups, ends[1:-1], steps, steepest.centre, unit)
+        return in_one(groups, ends, least_steps(groups, ends, self.columns, error), self.dtype)
 
     def points(self, head: Anchors, each: int) -> np.ndarray:
         """About ``each`` points for every anchor, more where pieces are fine or the head turns."""

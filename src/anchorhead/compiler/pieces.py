@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from anchorhead.heads.search import Found, Target, finished, measured
 from anchorhead.heads.smallest import smallest
 from anchorhead.heads.spliced import identity, joined, separate, steepness
 
-__all__ = ["Made", "in_pieces"]
+__all__ = ["STRAIGHT", "Made", "in_one", "in_pieces", "least_steps"]
 
 SHARES = (0.9, 0.6, 0.3)
 """What part of the error the pieces may take, tried in turn; splices and rounding get the rest."""
@@ -168,6 +168,25 @@ def _straight(target: Target, chart: Chart, goal: float, dtype: Precision) -> Fo
     return None
 
 
+def least_steps(
+    groups: Sequence[Anchors], ends: Sequence[float], target: Target, error: float
+) -> list[float]:
+    """How steep scores must become where neighbouring groups meet, for splices within ``error``."""
+    return [
+        steepness(left, right, ends[i + 1], target, ends[i], ends[i + 2], error)
+        for i, (left, right) in enumerate(pairwise(groups))
+    ]
+
+
+def in_one(
+    groups: Sequence[Anchors], ends: Sequence[float], steps: Sequence[float], dtype: Precision
+) -> Anchors:
+    """All groups as one head, its queries centred where scores are steepest."""
+    steepest = groups[int(np.argmax([np.abs(g.slopes).max() / g.unit for g in groups]))]
+    _, unit = Chart.even(ends[0], ends[-1]).frame(dtype)
+    return joined(groups, ends[1:-1], steps, steepest.centre, unit)
+
+
 @dataclass(frozen=True, eq=False)
 class _Groups:
     """Groups of anchors, one for each piece, and how steep scores become where pieces meet."""
@@ -191,17 +210,11 @@ class _Groups:
         """The groups with the least steps at which splices meet the goal, as far as pieces do."""
         own = [group.anchors for group in found]
         spare = 0.97 * max(goal, 1.05 * max(group.error for group in found))
-        steps = [
-            steepness(own[i], own[i + 1], point, target, ends[i], ends[i + 2], spare)
-            for i, point in enumerate(ends[1:-1])
-        ]
-        return cls(own, ends, steps, target, goal, dtype)
+        return cls(own, ends, least_steps(own, ends, target, spare), target, goal, dtype)
 
     def in_one_head(self) -> Made:
         """All groups in one head."""
-        steepest = self.own[int(np.argmax([np.abs(g.slopes).max() / g.unit for g in self.own]))]
-        _, unit = Chart.even(self.ends[0], self.ends[-1]).frame(self.dtype)
-        whole = joined(self.own, self.ends[1:-1], self.steps, steepest.centre, unit)
+        whole = in_one(self.own, self.ends, self.steps, self.dtype)
         one = finished(whole, self.target, crowded(self.ends), self.dtype, self.goal)
         return Made((one.anchors,), one.error, "spliced")
 

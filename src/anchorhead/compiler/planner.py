@@ -120,7 +120,8 @@ def plan(target: Any, domain: Any, error: float = 1e-6) -> Plan:
     """
     error = require_positive("error", error)
     checked = given(target, domain)
-    X = _points(checked, error)
+    structure = _structure(checked, MARGIN * error)
+    X = _points(checked, structure)
     wish = Wish(error, "float64", BUDGET)
     made, note = (), ""
     try:
@@ -130,7 +131,7 @@ def plan(target: Any, domain: Any, error: float = 1e-6) -> Plan:
             raise
         note = str(told)
     made = sorted(made, key=lambda each: (each.network.size.heads, each.error))
-    meshes = _meshes(checked, MARGIN * error)
+    meshes = _meshes(checked, structure, MARGIN * error)
     rows = [_row(candidate, checked, X) for candidate in (*made, *meshes)]
     rows.append(_paper_row(staircase(checked, error), checked.width))
 
@@ -141,9 +142,8 @@ def plan(target: Any, domain: Any, error: float = 1e-6) -> Plan:
     return Plan(error, tuple(sorted(rows, key=order)), note)
 
 
-def _points(target: Given, error: float) -> np.ndarray:
+def _points(target: Given, structure: Structure | None) -> np.ndarray:
     X = spread(target, POINTS, seed=6)
-    structure = _structure(target, error)
     if structure is None:
         return X
     ends = (float(target.box.low[0]), *structure.points, float(target.box.high[0]))
@@ -156,9 +156,8 @@ def _structure(target: Given, error: float) -> Structure | None:
     return structure_of(target.on_line, float(target.box.low[0]), float(target.box.high[0]), error)
 
 
-def _meshes(target: Given, error: float) -> Iterator[Candidate]:
+def _meshes(target: Given, structure: Structure | None, error: float) -> Iterator[Candidate]:
     """Meshes of few parameters with solved values: even where the target is smooth, else graded."""
-    structure = _structure(target, error)
     if structure is None:
         return
     low, high = float(target.box.low[0]), float(target.box.high[0])

@@ -50,7 +50,6 @@ HOPEFUL = 2.5
 ROUNDED = 0.1
 """The part of the error that rounding may take, by what values cost in the search."""
 
-
 ROUNDS = 4
 """So often a search begins anew, with slices through the point where the error was unforeseen."""
 
@@ -122,10 +121,8 @@ def on_grid(
     for _ in range(ROUNDS):
         lines = [_Line.of(target, box_low, box_high, a, goal, kinks, seen) for a in range(d)]
         slanted = [line.axis for line in lines if line.moving]
-        if (
-            slanted and best is not None
-        ):  # slices near a point toward which the target is ever finer
-            slanted = []
+        if slanted and best is not None:
+            slanted = []  # only slices near a point toward which the target is ever finer look so
             break
         found = _on_lines(lines, target, goal, dtype, Purse(0.0) if slanted else purse)
         if found is None:
@@ -253,7 +250,6 @@ def _whole(axes: Sequence[Axis], heads: Sequence[Along], target: Target) -> _Tri
     own, dtype = [along.anchors for along in heads], axes[0].dtype
     lattice = stored(solved(own, target, points, axes[0].damping, shares), dtype)
     at = measured(lattice, target, looks, dtype)
-
     return _Tried(lattice, at, sum(along.error for along in heads))
 
 

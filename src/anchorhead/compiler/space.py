@@ -131,7 +131,7 @@ def separate_sum(
     moving = [a for a, part in enumerate(parts) if np.abs(part).max() > 1e-3 * wish.error]
     if len(moving) < 2:
         return
-    parts, total = [], 0.0
+    looking, total = [], 0.0
     eased = replace(wish, error=0.97 * wish.error / len(moving))
     for axis in moving:
         start = middle if axis == moving[0] else np.zeros_like(middle)
@@ -147,9 +147,9 @@ def separate_sum(
         if wish.gates:
             made += gated(along, low[axis], high[axis], eased, own, seen)
         part = smallest_of(made, eased.error)
-        parts.append(_looking(part.network, np.eye(len(low))[axis]))
+        looking.append(_looking(part.network, np.eye(len(low))[axis]))
         total += part.error
-    yield _tried(Candidate("sum", reduce(beside, parts), total), given, wish)
+    yield _tried(Candidate("sum", reduce(beside, looking), total), given, wish)
 
 
 def _moved(base: np.ndarray, axis: int, y: np.ndarray) -> np.ndarray:

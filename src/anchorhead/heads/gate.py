@@ -221,7 +221,7 @@ def _rounding(curve: _Curve, heads: int) -> tuple[float, float]:
 
 
 def _steepness(curve: _Curve, error: float, noise: float) -> float:
-    """Β, a power of two: kinks cost at most ``error`` − ``noise`` and are 32/β apart at least.
+    """The steepness β, a power of two: kinks cost ``error`` − ``noise`` at most, 32/β apart.
 
     Near a kink β · 12uR ≤ 1/8 holds as long as kinks may cost 64uKR and are 2¹³ uR apart.
     """

@@ -22,7 +22,7 @@ import numpy as np
 
 from anchorhead.errors import InputError, ShapeError, require_array
 from anchorhead.heads.anchors import Anchors
-from anchorhead.heads.response import Precision, weights
+from anchorhead.heads.response import Precision, as_stored, weights
 from anchorhead.layers import Attention, Head, Linear, Term, require_parts
 from anchorhead.network import Network
 
@@ -202,15 +202,15 @@ def _grid(points: Sequence[np.ndarray]) -> np.ndarray:
 
 def stored(head: Lattice, dtype: Precision) -> Lattice:
     """The head with its numbers rounded to ``dtype``."""
-
-    def rounded(array: np.ndarray) -> np.ndarray:
-        return array.astype(dtype).astype(float)
-
     axes = tuple(
-        replace(axis, slopes=rounded(axis.slopes), intercepts=rounded(axis.intercepts))
+        replace(
+            axis,
+            slopes=as_stored(axis.slopes, dtype),
+            intercepts=as_stored(axis.intercepts, dtype),
+        )
         for axis in head.axes
     )
-    return Lattice(axes, rounded(head.values))
+    return Lattice(axes, as_stored(head.values, dtype))
 
 
 def apply(head: Lattice, X: np.ndarray) -> np.ndarray:

@@ -49,7 +49,7 @@ import numpy as np
 
 from anchorhead.errors import InputError, PrecisionError
 from anchorhead.heads.anchors import Anchors, moved
-from anchorhead.heads.spliced import TURN, identity, joined
+from anchorhead.heads.spliced import TURN, constant, identity, joined
 
 __all__ = ["Stretch", "filled", "ramp", "segment"]
 
@@ -124,7 +124,7 @@ class _Plan:
     jump: float
 
     def group(self, low: float, high: float, slot: int, base: np.ndarray) -> Anchors:
-        """Y − ``base`` between low and high, y in one coordinate."""
+        """The identity less ``base`` between low and high, y in one coordinate."""
         middle, half = low + (high - low) / 2, (high - low) / 2
         values = np.tile(-base, (len(self.line.group), 1))
         values[:, slot] += middle + half * self.line.group.values[:, 0]
@@ -133,7 +133,7 @@ class _Plan:
 
     def constant(self, value: np.ndarray) -> Anchors:
         """The single anchor of a constant."""
-        return Anchors(np.zeros(1), np.zeros(1), value[None], self.centre, self.unit)
+        return replace(constant(value), centre=self.centre, unit=self.unit)
 
     def steps(self, halves: np.ndarray) -> list[float]:
         """How much steeper, in 1/y, scores become at the edges of runs of these half-lengths."""

@@ -17,6 +17,7 @@ from anchorhead.heads.anchors import Anchors
 __all__ = [
     "BLOCK",
     "Precision",
+    "as_stored",
     "expected_rounding",
     "natural_grid",
     "response",
@@ -65,6 +66,12 @@ def _query(anchors: Anchors, y: np.ndarray, dtype: Precision) -> np.ndarray:
     """(y − centre)/unit, rounded as the first linear map of a network rounds it."""
     scale, shift = np.array([1 / anchors.unit, -anchors.centre / anchors.unit], dtype)
     return y.astype(dtype) * scale + shift
+
+
+def as_stored(array: np.ndarray, dtype: Precision) -> np.ndarray:
+    """The nearest numbers that ``dtype`` holds, as float64; beyond all of them the largest."""
+    most = float(np.finfo(dtype).max)
+    return np.clip(array, -most, most).astype(dtype).astype(float)
 
 
 def rounding(anchors: Anchors, y: np.ndarray, dtype: Precision) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 from anchorhead.heads.anchors import Anchors
 from anchorhead.heads.descent import STAGES, Samples, descend
 from anchorhead.heads.mesh import Mesh, family
-from anchorhead.heads.response import Precision, expected_rounding, natural_grid, weights
+from anchorhead.heads.response import Precision, as_stored, expected_rounding, natural_grid, weights
 from anchorhead.heads.values import exchange, least_squares
 
 __all__ = [
@@ -185,11 +185,8 @@ def _largest(
 
 
 def _stored(anchors: Anchors, dtype: Precision) -> Anchors:
-    most = float(np.finfo(dtype).max)
     arrays = (anchors.slopes, anchors.intercepts, anchors.values)
-    slopes, intercepts, values = (
-        np.clip(a, -most, most).astype(dtype).astype(float) for a in arrays
-    )
+    slopes, intercepts, values = (as_stored(array, dtype) for array in arrays)
     return replace(anchors, slopes=slopes, intercepts=intercepts, values=values)
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from anchorhead.heads import spliced
 from anchorhead.heads.anchors import Anchors
 from anchorhead.heads.mesh import Mesh
 from anchorhead.heads.response import Precision
@@ -160,5 +161,4 @@ def constant(target: Target, layout: Layout, dtype: Precision, goal: float) -> F
 
 def between(values: np.ndarray) -> Anchors:
     """A single anchor: the middle between the largest and the least of the values."""
-    middle = values.max(axis=0) / 2 + values.min(axis=0) / 2
-    return Anchors(np.zeros(1), np.zeros(1), middle[None])
+    return spliced.constant(values.max(axis=0) / 2 + values.min(axis=0) / 2)
