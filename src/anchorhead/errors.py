@@ -77,8 +77,11 @@ def require_array(name: str, value: Any, *, dimensions: int | None = None) -> np
     """A float64 array of finite numbers, not empty, with as many ``dimensions`` as said.
 
     Plain Python numbers and nested lists are converted; an array of integers, booleans or complex
-    numbers is refused, because it is more often a mistake than a wish.
+    numbers is refused, because it is more often a mistake than a wish. Symbols, which stand for an
+    array of any numbers (``anchorhead.formula``), are taken as they are.
     """
+    if getattr(type(value), "symbolic", False):
+        return value
     if np.ma.isMaskedArray(value):
         raise InputError(f"{name} is a masked array; fill its gaps and pass a plain array")
     try:
