@@ -1,17 +1,32 @@
-"""The pipeline a reader starts from: plan, compile."""
+"""The pipeline a reader starts from: plan, compile, certify, check."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from anchorhead.compiler.function import chosen
 from anchorhead.compiler.planner import Plan, Row, plan
 from anchorhead.compiler.written import FORMS, in_form
-from anchorhead.errors import require_choice
+from anchorhead.errors import require_choice, require_flag
 from anchorhead.heads.response import Precision
 from anchorhead.network import Network
+from anchorhead.proof.certificate import Certificate
+from anchorhead.proof.certify import certify, of_compiled
+from anchorhead.proof.checker import Verdict, check
+from anchorhead.proof.search import Progress
 
-__all__ = ["Plan", "Row", "compile", "plan"]
+__all__ = [
+    "Certificate",
+    "Plan",
+    "Progress",
+    "Row",
+    "Verdict",
+    "certify",
+    "check",
+    "compile",
+    "plan",
+]
 
 
 def compile(  # noqa: A001
@@ -23,12 +38,13 @@ def compile(  # noqa: A001
     kinks: Any = None,
     norm: str = "sup",
     form: str = "prefix",
+    prove: bool = True,
 ) -> Network:
     """The smallest softmax-attention-only network found that does what ``target`` does on ``domain``.
 
     The network treats every token alike: n×d to n×width for d variables. Its error, what rounding may
-    add in ``dtype`` included, is measured where the network is finest and tried again at fresh points;
-    a callable can be sampled, not proven.
+    add in ``dtype`` included, is measured where the network is finest and tried again at fresh points.
+    Where the target can be read as a formula, a proof follows: ``network.certificate``.
 
     Args:
         target: A function of one array for each variable, or of one array points × variables. It
@@ -43,11 +59,16 @@ def compile(  # noqa: A001
         form: "prefix" for any number of tokens, the anchors beside them; "sequence" for one token,
             the anchors in rows of the linear map; "heads" for as many tokens as a head has anchors,
             each token holding one of them.
+        prove: Whether to prove the error of what was found, where ``certify`` can.
 
     Raises:
         InputError: The target jumps, is not finite, or cannot be called; or an argument is unusable.
         PrecisionError: The error is below what can be met; the message says what could be.
     """
     require_choice("form", form, FORMS)
+    require_flag("prove", prove)
     made = chosen(target, domain, error, dtype, kinks, norm, gates=form == "prefix")
-    return in_form(made.network, form)
+    network = in_form(made.network, form)
+    if not prove:
+        return network
+    return replace(network, certificate=of_compiled(network, target, domain, error, dtype))

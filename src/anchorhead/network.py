@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     import torch
 
+    from anchorhead.proof.certificate import Certificate
+
 __all__ = ["Network", "Size"]
 
 
@@ -49,9 +51,11 @@ class Network:
     """Layers in the order in which they are applied; shapes are checked from one to the next.
 
     ``network(X)`` runs it on one n×d array or on any leading batch of them, NumPy or torch.
+    ``certificate`` is the proof of what it does, where ``compile`` has made one.
     """
 
     layers: tuple[Layer, ...]
+    certificate: Certificate | None = None
     shape_in: Shape = field(init=False)
     shape_out: Shape = field(init=False)
 

@@ -26,8 +26,12 @@ PROBES = 5, 7
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A target of checked form on a box of one row: the variables, by name where they have one."""
+    """A target of checked form on a box of one row: the variables, by name where they have one.
 
+    ``call`` is the target as it was given, as a function of a list with one array for each variable.
+    """
+
+    call: Callable[[Sequence[Any]], Any]
     values: Callable[[np.ndarray], np.ndarray]
     box: Box
     names: tuple[str, ...] | None
@@ -77,7 +81,7 @@ def given(target: Any, domain: Any) -> Given:
         return answer
 
     values(np.stack([box.low, box.high]))
-    return Given(values, box, names, width)
+    return Given(call, values, box, names, width)
 
 
 def _box(domain: Any) -> Box:

@@ -159,11 +159,22 @@ def solved(
             raise ShapeError(
                 f"{name} has {len(rows)} rows where axes has {len(axes)}; give one for each"
             )
+    axes = _aligned(axes)
     solvers = [
         factors(weights(axis, y), W, damping)
         for axis, y, W in zip(axes, points, shares, strict=True)
     ]
     return Lattice(tuple(axes), _values(target, solvers, points, ()))
+
+
+def _aligned(axes: Sequence[Anchors]) -> list[Anchors]:
+    """The heads with intercepts whose sums float64 holds exactly: multiples of one power of two.
+
+    So the weights of the grid's keys are products, exactly, as a proof wants them.
+    """
+    size = sum(float(np.abs(axis.intercepts).max()) for axis in axes)
+    step = math.ldexp(1.0, math.frexp(size)[1] - 52)
+    return [replace(axis, intercepts=np.round(axis.intercepts / step) * step) for axis in axes]
 
 
 def factors(P: np.ndarray, W: np.ndarray, damping: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,323 @@
+"""The checker: whether a certificate holds for a network, without trust in who made either.
+
+A certificate is a text. It tells a target (formulas), a domain, a network's digest, and for every part
+of the error how its range is cut into cells. The checker reads target and network as exact
+expressions, works out the parts by itself, encloses the error on every cell, and compares. Nothing
+here comes from the compiler or from those who searched for the proof; what it stands on is
+``anchorhead.enclosure``. Comparisons are written so that nan fails them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from anchorhead.enclosure.cells import Cells, leaves
+from anchorhead.enclosure.expressions import ONE, ZERO, Sum, combine, gathered, plus
+from anchorhead.enclosure.parts import Part, Range, of_one_number, part_of, separated, stage
+from anchorhead.enclosure.reading import Entries, exact, read_network, read_target
+from anchorhead.enclosure.rounding import rounding
+from anchorhead.enclosure.series import up
+
+__all__ = [
+    "Account",
+    "Claim",
+    "Verdict",
+    "check",
+    "digest",
+    "leading",
+    "sealed",
+    "size",
+    "upward",
+]
+
+FORMAT, VERSION = "anchorhead certificate", 1
+
+HIGHEST = 64
+"""No series goes to a higher order: a certificate shall not make its checker run for ever."""
+
+
+class RefusedError(Exception):
+    """Why a certificate does not hold."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a certificate holds for a network, and in a sentence what holds or what does not."""
+
+    valid: bool
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+
+def check(certificate: Any, network: Any) -> Verdict:
+    """Verify every cell of a certificate, a ``Certificate`` or its text, for a network.
+
+    Statement. If the verdict is valid, then |network(X) − target(X)| ≤ certificate.approximation for
+    every X of the certificate's domain in exact arithmetic, and ≤ certificate.bound for every X of
+    numbers of the certificate's dtype, when the network is run in it as ``enclosure.rounding`` says.
+    """
+    try:
+        record = _record(getattr(certificate, "text", certificate))
+        _verify(record, network)
+    except RefusedError as refused:
+        return Verdict(False, str(refused))
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        return Verdict(False, f"the certificate cannot be read ({error or type(error).__name__})")
+    scope = "" if record["complete"] else "; the search for it was stopped before it was tight"
+    return Verdict(True, f"the bound {record['bound']:.4g} holds{scope}")
+
+
+def sealed(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with the digest of all the rest of it."""
+    rest = {name: value for name, value in record.items() if name != "sha256"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return {**rest, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def digest(network: Any) -> str:
+    """SHA-256 of a network's layers: names, shapes and every bit of every weight."""
+    told = hashlib.sha256()
+
+    def tell(thing: Any) -> None:
+        if is_dataclass(thing):
+            told.update(f"<{type(thing).__name__}>".encode())
+            for entry in fields(thing):
+                told.update(f"{entry.name}=".encode())
+                tell(getattr(thing, entry.name))
+        elif isinstance(thing, np.ndarray):
+            told.update(f"array{thing.shape}".encode())
+            told.update(np.ascontiguousarray(thing, "<f8").tobytes())
+        elif isinstance(thing, tuple):
+            told.update(f"tuple{len(thing)}".encode())
+            for item in thing:
+                tell(item)
+        else:
+            told.update(f"{thing!r};".encode())
+
+    tell(tuple(network.layers))
+    return told.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """network − target, entry by entry, as expressions of X over a box."""
+
+    network: Any
+    errors: list[Sum]
+    box: list[Range]
+    arrays: list[Entries]
+
+    @classmethod
+    def of(cls, network: Any, target: dict[str, Any], low: Any, high: Any) -> Claim:
+        """The claim about a target's text; a domain of one row is that of every token by itself."""
+        low, high = np.array(low, dtype=float), np.array(high, dtype=float)
+        rows, width = network.shape_in
+        alone = low.ndim == 1
+        tokens = (rows or 1) if alone else len(low)
+        if low.shape != high.shape or low.shape[-1] != width or (rows or tokens) != tokens:
+            raise RefusedError(
+                f"the domain has shape {low.shape}, and the network takes other arrays"
+            )
+        if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
+            raise RefusedError("the domain is no box of finite numbers")
+        low, high = (np.broadcast_to(end, (tokens, width)).ravel() for end in (low, high))
+        if len(target["variables"]) != (width if alone else len(low)):
+            raise RefusedError("the target has another number of variables than the domain")
+        arrays = read_network(network, tokens)
+        last = arrays[-1]
+        if alone:
+            outputs = [s for i in range(len(last)) for s in read_target(target, i * width)[0]]
+        else:
+            outputs = read_target(target)[0]
+        entries = [s for row in last for s in row]
+        if len(entries) != len(outputs):
+            raise RefusedError(
+                f"the target has {len(outputs)} values and the network {len(entries)}"
+            )
+        errors = [gathered(plus(a, b, -ONE)) for a, b in zip(entries, outputs, strict=True)]
+        box = [(exact(a), exact(b)) for a, b in zip(low, high, strict=True)]
+        return cls(network, errors, box, arrays)
+
+
+def upward(terms: Sequence[float]) -> float:
+    """A float that is no smaller than the sum of these."""
+    total = math.fsum(terms)
+    return math.nextafter(total, math.inf) if total else 0.0
+
+
+def size(q: fmpq) -> float:
+    """A float that is no smaller than a rational's absolute value."""
+    return 0.0 if q == 0 else math.nextafter(int(abs(q).p) / int(q.q), math.inf)
+
+
+Cover = Callable[[int, Part], float]
+"""Proves a bound of a part, whose number in the certificate is given."""
+
+
+@dataclass(eq=False)
+class Account:
+    """Bounds of errors over a box, from those of their parts.
+
+    ``shares`` has one number for each part, ``cover`` proves its bound, and ``met`` tells the
+    expression for which a part stood first.
+    """
+
+    box: Sequence[Range]
+    shares: Sequence[fmpq]
+    cover: Cover
+    met: dict[int, Sum] = field(default_factory=dict)
+
+    def bound(self, error: Sum, hint: dict[str, Any]) -> float:
+        """A bound of |error| over the box.
+
+        Statement. error = const + Σ κ_g G_g, each G_g of linear forms of its own. For any numbers a_g,
+        |error| ≤ Σ |κ_g| sup |G_g + a_g| + |const − Σ κ_g a_g|. The hint numbers the parts.
+        """
+        if "stage" in hint:
+            return self._of_stage(error, hint["stage"])
+        groups = separated(error)
+        if combine((ONE, group) for group in groups) != error._replace(const=ZERO):
+            raise RefusedError("the parts of the error do not add up to it")
+        if len(groups) != len(hint["parts"]):
+            raise RefusedError(
+                f"the error has {len(groups)} parts, the certificate {hint['parts']}"
+            )
+        left, terms = error.const, []
+        for group, number in zip(groups, hint["parts"], strict=True):
+            factor = leading(group)
+            left -= factor * self.shares[number]
+            bound = self._of_part(combine([(ONE / factor, group)]), number)
+            terms.append(math.nextafter(size(factor) * bound, math.inf) if bound else 0.0)
+        return upward([*terms, size(left)])
+
+    def _of_part(self, own: Sum, number: int) -> float:
+        """The bound of a part, ``own`` here, which rounding may set apart from where it was met."""
+        first = self.met.setdefault(number, own)
+        share = Sum(self.shares[number])
+        part = part_of(plus(own, share), self.box)
+        origin = part if own == first else part_of(plus(first, share), self.box)
+        bound = self.cover(number, origin)
+        if part.key == origin.key:  # the same, perhaps of another token
+            return bound
+        return upward([bound, *map(up, self._range(plus(own, first, -ONE)))])
+
+    def _of_stage(self, error: Sum, hint: dict[str, Any]) -> float:
+        """The bound where error = κ node(g) + rest, and g is no affine function of X.
+
+        Statement. For any λ and a, |error| ≤ sup_u |κ node(u) − λ u + a| + sup |λ g + rest − a| with
+        u in the range of g. With ε the second supremum, λ g differs from a − rest by at most ε, and so
+        g stays in the range of that, wider by ε and divided by λ: the network's own quantity is held
+        to the target's.
+        """
+        found, slope, number = stage(error), fmpq(*map(int, hint["slope"])), hint["outer"]
+        if found is None or slope == 0:
+            raise RefusedError("the certificate sees a stage where there is none")
+        node, coefficient, g = found
+        share = Sum(self.shares[number])
+        rest = combine([(ONE, error), (-coefficient, Sum(rest=((node, ONE),))), (-ONE, share)])
+        inner = self.bound(combine([(ONE, rest), (slope, g)]), hint)
+        if not inner < math.inf:
+            return math.inf
+        low, high = (-end.fmpq() for end in reversed(self._range(rest)))
+        near = sorted(((low - exact(inner)) / slope, (high + exact(inner)) / slope))
+        own = [end.fmpq() for end in self._range(g)]
+        root = max(near[0], own[0]), min(near[1], own[1])
+        if not root[0] <= root[1]:
+            raise RefusedError("a stage has no values")
+        outer = plus(of_one_number(node, coefficient, g, slope), share)
+        return upward([inner, self.cover(number, Part(outer, (root,), ()))])
+
+    def _range(self, s: Sum) -> tuple[arb, arb]:
+        """Numbers between which a sum stays over the box."""
+        part = part_of(s, self.box)
+        low, high = Cells(part, 1).range_over(part.root)
+        if not (low.is_finite() and high.is_finite()):
+            raise RefusedError("a quantity between two stages is not bounded")
+        return low, high
+
+
+def leading(group: Sum) -> fmpq:
+    """The coefficient by which a group of terms is divided to be a part."""
+    return (group.rest or group.lin)[0][1]
+
+
+def _record(text: Any) -> dict[str, Any]:
+    """The certificate as data, if it is whole."""
+    record = json.loads(text) if isinstance(text, str) else None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise RefusedError(
+            "this is no certificate; give one that anchorhead.certify made, or its text"
+        )
+    if record.get("version") != VERSION:
+        raise RefusedError(f"the certificate has version {record.get('version')}, not {VERSION}")
+    if sealed(record)["sha256"] != record.get("sha256"):
+        raise RefusedError("the certificate was edited: its digest is not that of its contents")
+    if record["kind"] != "proven":
+        raise RefusedError(f"the certificate is {record['kind']}: nothing is proven")
+    return record
+
+
+def _verify(record: dict[str, Any], network: Any) -> None:
+    if digest(network) != record["network"]:
+        raise RefusedError(
+            "the network is not the one the certificate is about: its weights differ"
+        )
+    numbers = [record[name] for name in ("approximation", "rounding", "bound")]
+    if not all(isinstance(x, float) and 0 <= x < math.inf for x in numbers):
+        raise RefusedError(f"the bounds {numbers} are not finite numbers")
+    claim = Claim.of(network, record["target"], record["domain"]["low"], record["domain"]["high"])
+    stored = record["parts"]
+    shares = [fmpq(*map(int, part["share"])) for part in stored]
+    seen: dict[int, tuple[Part, list]] = {}
+
+    def cover(number: int, part: Part) -> float:
+        if number not in seen:
+            seen[number] = part, _covered(number, part, stored[number])
+        elif seen[number][0].key != part.key:
+            raise RefusedError(f"part {number} stands for two different parts")
+        return stored[number]["bound"]
+
+    if len(record["outputs"]) != len(claim.errors):
+        raise RefusedError("the certificate is about another number of outputs")
+    account = Account(claim.box, shares, cover)
+    for error, hint in zip(claim.errors, record["outputs"], strict=True):
+        bound = account.bound(error, hint)
+        if not bound <= record["approximation"]:
+            raise RefusedError(f"the parts add up to {bound}, above {record['approximation']}")
+    parts = [seen[number] for number in sorted(seen)]
+    found = rounding(network, claim.arrays, claim.box, parts, record["dtype"])
+    if not found <= record["rounding"]:
+        raise RefusedError(f"rounding may add {found}, above {record['rounding']}")
+    if not upward([record["approximation"], record["rounding"]]) <= record["bound"]:
+        raise RefusedError("approximation and rounding add up to more than the bound")
+
+
+def _covered(number: int, part: Part, stored: dict[str, Any]) -> list:
+    """The cells of a part, each of them verified."""
+    order, bound = stored["order"], stored["bound"]
+    if not (isinstance(order, int) and 1 <= order <= HIGHEST and isinstance(bound, float)):
+        raise RefusedError(f"part {number} has order {order} and bound {bound}")
+    cells = Cells(part, order)
+    if len(cells.roots) != len(stored["cells"]):
+        raise RefusedError(f"part {number} has {len(cells.roots)} pieces between its kinks")
+    found = []
+    for root, tree in zip(cells.roots, stored["cells"], strict=True):
+        for cell in leaves(root, tree):
+            upper = cells.error(cell).upper
+            if not upper <= bound:
+                where = ", ".join(f"{float(int(a.p) / int(a.q)):.6g}" for a, _ in cell)
+                raise RefusedError(
+                    f"in the cell at {where} the error is {upper:.6g}, above {bound:.6g}"
+                )
+            found.append(cell)
+    return found
