@@ -12,7 +12,7 @@ import numpy as np
 from anchorhead.domain import Box, Interval
 from anchorhead.errors import InputError, ShapeError
 
-__all__ = ["Given", "given"]
+__all__ = ["Given", "box_of", "given"]
 
 LARGEST = 1e290
 """Domains reach no farther, and are no narrower than its inverse."""
@@ -57,7 +57,7 @@ def given(target: Any, domain: Any) -> Given:
         ShapeError: The domain is no box, or the answers have the wrong shape.
     """
     names = tuple(domain) if isinstance(domain, Mapping) else None
-    box = _box(domain)
+    box = box_of(domain)
     if not callable(target):
         raise InputError(
             f"target is of type {type(target).__name__} where a function of arrays is needed; give a "
@@ -84,8 +84,8 @@ def given(target: Any, domain: Any) -> Given:
     return Given(call, values, box, names, width)
 
 
-def _box(domain: Any) -> Box:
-    """A box whose entries stand in one row."""
+def box_of(domain: Any) -> Box:
+    """A domain of one row: a pair, a list of pairs, a dict of name to pair, an interval or a box."""
     if isinstance(domain, Mapping):
         domain = list(domain.values())
     if not isinstance(domain, Box | Interval):

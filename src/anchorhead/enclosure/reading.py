@@ -98,7 +98,10 @@ def _read(tree: ast.expr, names: dict[str, Sum], texts: dict[Node, str]) -> Sum:
             x, y = inner(a), inner(b)
             found = power(x, 2) if x == y else node("mul", x, y)
         case ast.BinOp(left=a, op=ast.Div(), right=b):
-            found = node("mul", inner(a), node("inv", inner(b)))
+            inverse = node("inv", inner(b))
+            for n, _ in inverse.rest:
+                texts.setdefault(n, f"1/({ast.unparse(b)})")
+            found = node("mul", inner(a), inverse)
         case ast.BinOp(left=a, op=ast.Pow(), right=b):
             found = _raised(inner(a), inner(b))
         case ast.IfExp(test=ast.Compare(left=p, ops=[op], comparators=[q]), body=a, orelse=b):

@@ -47,8 +47,8 @@ ENTRIES = 2**20
 """About the largest number of entries of one array."""
 
 
-Suited = Callable[[int], tuple[Spread, list[Spread]]]
-"""What enters a layer, and the queries of a row for each head, over cells that suit the row."""
+Suited = Callable[[int, Any], tuple[Spread, Spread]]
+"""What enters a layer, and the query of a row for a head, over cells that suit it."""
 
 
 def rounding(
@@ -82,7 +82,7 @@ def rounding(
                 affine = not any(s.rest for row in before for s in row)
                 suited = None
                 if affine and type(layer).__name__ == "Attention":
-                    suited = partial(_suited, layer, before, box, parts, part, some, X)
+                    suited = partial(_suited, before, box, parts, part, some, X)
                 X = _layer(layer, X, kind, suited)
                 if affine and not any(s.rest for row in after for s in row):
                     known = _affine(after, box, part, some)
@@ -93,7 +93,6 @@ def rounding(
 
 
 def _suited(
-    layer: Any,
     entries: Entries,
     box: Sequence[Range],
     parts: Sequence[tuple[Part, list[list[Range]]]],
@@ -101,19 +100,20 @@ def _suited(
     cells: Sequence[Sequence[Range]],
     X: Spread,
     row: int,
-) -> tuple[Spread, list[Spread]]:
-    """What enters a layer, and the queries of a row, over cells of coordinates that these depend on."""
-    queries = [times([entries[row]], head.query) for head in layer.heads]
-    forms = [s.lin for Q in queries for s in Q[0] if s.lin]
-    if part is None:
+    head: Any,
+) -> tuple[Spread, Spread]:
+    """What enters a layer, and a row's query for a head, over cells of what that depends on."""
+    query = times([entries[row]], head.query)
+    forms = [s.lin for s in query[0] if s.lin]
+    if part is None and forms:
         for other, its_cells in parts:
             place = coordinates(other.forms)
-            if forms and all(place(form) is not None for form in forms):
+            if all(place(form) is not None for form in forms):
                 known = _affine(entries, box, other, its_cells)
                 X = Spread(known.mid, known.far, np.broadcast_to(X.err, known.mid.shape))
                 part, cells = other, its_cells
                 break
-    return X, [_affine(Q, box, part, cells).at(np.s_[:, 0]) for Q in queries]
+    return X, _affine(query, box, part, cells).at(np.s_[:, 0])
 
 
 def _finer(cells: Sequence[Sequence[Range]], axes: int) -> list[list[Range]]:
@@ -224,19 +224,18 @@ def _linear(layer: Any, X: Spread, kind: Dtype) -> Spread:
 def _attention(layer: Any, Z: Spread, kind: Dtype, suited: Suited | None) -> Spread:
     rows = []
     for i in range(layer.keep or Z.mid.shape[1]):
-        here, known = (Z, None) if suited is None else suited(i)
-        own = here.at(np.s_[:, i])
-        terms = [own] if layer.residual else []
-        for h, head in enumerate(layer.heads):
+        terms = [Z.at(np.s_[:, i])] if layer.residual else []
+        for head in layer.heads:
+            here, known = (Z, None) if suited is None else suited(i, head)
             K = V = None
             if head.sees != "anchors":
                 K, V = mapped(here, head.key, kind), mapped(here, head.value, kind)
-            q = mapped(own, head.query, kind)
+            q = mapped(here.at(np.s_[:, i]), head.query, kind)
             if known is not None:
-                q = Spread(known[h].mid, known[h].far, q.err)
-            terms.append(mapped(_head_row(head, q, K, V, i, kind), head.output, kind))
-        row = added(terms, kind)
-        rows.append(row if len(row.mid) == len(Z.mid) else joined(row))
+                q = Spread(known.mid, known.far, q.err)
+            made = mapped(_head_row(head, q, K, V, i, kind), head.output, kind)
+            terms.append(made if len(made.mid) == len(Z.mid) else joined(made))
+        rows.append(added(terms, kind))
     return _stacked(rows)
 
 

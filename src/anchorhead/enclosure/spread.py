@@ -114,8 +114,12 @@ def mixed(
     """
     top = (scores + far).max(axis=1, keepdims=True)
     high, low = np.exp(scores + far - top) + LEAST, np.exp(scores - far - top)
-    most = (np.minimum(high / (low.sum(axis=1, keepdims=True) + high - low), 1) * SLACK)[..., None]
-    least = (low / (high.sum(axis=1, keepdims=True) + low - high) / SLACK)[..., None]
+    others = [  # the other keys' share, at least and at most
+        np.maximum(side.sum(axis=1, keepdims=True) * (1 + sign * 2.0**-40) - side, 0)
+        for side, sign in ((low, -1), (high, 1))
+    ]
+    most = (high / (high + others[0]) * SLACK)[..., None]
+    least = (low / (low + others[1] + LEAST) / SLACK)[..., None]
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = (weights / weights.sum(axis=1, keepdims=True))[..., None]
     mid = (weights * values.mid).sum(axis=1)
@@ -125,8 +129,8 @@ def mixed(
     away = np.minimum((varied * apart + most * values.far).sum(axis=1), widest) * SLACK
     apart = apart + away[:, None]
 
-    theta = np.expm1(np.minimum(wrong, 1.0)) * (1 + 2 * EXP * kind.unit) + 2 * EXP * kind.unit
-    theta = np.where(wrong < 1, theta, np.inf)[..., None]
+    theta = np.expm1(np.minimum(wrong, 700.0)) * (1 + 2 * EXP * kind.unit) + 2 * EXP * kind.unit
+    theta = np.where(wrong < 700, theta, np.inf)[..., None]
     total = np.minimum((most * theta).sum(axis=1), theta.max(axis=1))
     known = total < 0.5
     theta, rest = np.where(known[:, None], theta, 0.0), np.where(known, 1 - total, 0.5)

@@ -1,5 +1,6 @@
 """A network as a folder: ``network.json``, which a person can read, and ``weights.safetensors``.
 
+A network with a certificate has a third file, ``certificate.json``, which a person can read too.
 The JSON tells the layers and names the arrays; it carries the SHA-256 of the weights' bytes and of
 itself, so that a file that was cut off or changed is told from one that is whole. Nothing in either
 file is ever executed.
@@ -24,12 +25,14 @@ from safetensors.numpy import save as serialize_weights
 from anchorhead.errors import AnchorheadError, FileError
 from anchorhead.layers import Attention, Head, Linear, Softmax, Term
 from anchorhead.network import Network
+from anchorhead.proof.certificate import Certificate
 
 __all__ = ["load", "save"]
 
 FORMAT = "anchorhead network"
 VERSION = 1
 DESCRIPTION, WEIGHTS = "network.json", "weights.safetensors"
+CERTIFICATE = "certificate.json"
 KINDS = {"linear": Linear, "attention": Attention, "softmax": Softmax}
 PARTS = {"terms": Term, "heads": Head}
 
@@ -54,9 +57,13 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
         "weights": {"bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()},
         "layers": layers,
     }
+    files = {WEIGHTS: weights}
+    if network.certificate is not None:
+        files[CERTIFICATE] = network.certificate.text.encode()
+        description["certificate"] = hashlib.sha256(files[CERTIFICATE]).hexdigest()
     description["sha256"] = _digest(description)
-    text = json.dumps(description, indent=1, ensure_ascii=False).encode()
-    _replace_folder(place, {DESCRIPTION: text, WEIGHTS: weights})
+    files[DESCRIPTION] = json.dumps(description, indent=1, ensure_ascii=False).encode()
+    _replace_folder(place, files)
 
 
 def load(path: str | os.PathLike[str]) -> Network:
@@ -82,17 +89,33 @@ def load(path: str | os.PathLike[str]) -> Network:
         layers = tuple(
             _rebuilt(layer, KINDS[layer["kind"]], arrays) for layer in description["layers"]
         )
-        network = Network(layers)
+        network = Network(layers, _certificate(place, description.get("certificate")))
         if [list(network.shape_in), list(network.shape_out)] != [
             description["shape_in"],
             description["shape_out"],
         ]:
             raise FileError("its layers have other shapes than it says")
+    except FileError:
+        raise
     except (AnchorheadError, SafetensorError, LookupError, TypeError, ValueError) as error:
         raise FileError(f"{place} does not describe a network ({error}); save again") from None
     except AttributeError:
         raise FileError(f"{place} does not describe a network; save again") from None
     return network
+
+
+def _certificate(place: Path, expected: Any) -> Certificate | None:
+    """The certificate that was saved with the network, if one was."""
+    if expected is None:
+        return None
+    file = place / CERTIFICATE
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise FileError(f"{file} cannot be read ({error.strerror}); save again") from None
+    if hashlib.sha256(text).hexdigest() != expected:
+        raise FileError(f"{file} was cut off or changed since it was saved; save again")
+    return Certificate(text.decode())
 
 
 def _place(path: Any) -> Path:
@@ -184,7 +207,7 @@ def _may_be_replaced(place: Path) -> bool:
     if not place.exists():
         return True
     files = list(place.iterdir()) if place.is_dir() else [place]
-    if not all(file.is_file() and file.name in (DESCRIPTION, WEIGHTS) for file in files):
+    if not all(file.is_file() and file.name in (DESCRIPTION, WEIGHTS, CERTIFICATE) for file in files):
         return False
     if not files:
         return True

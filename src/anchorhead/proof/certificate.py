@@ -49,15 +49,19 @@ class Certificate:
         record = {"format": FORMAT, "version": VERSION, **record}
         return cls(json.dumps(sealed(record), indent=1, ensure_ascii=False, allow_nan=False))
 
-    @cached_property
+    @property
     def record(self) -> dict[str, Any]:
         """The text as data; changing it changes nothing."""
         return json.loads(self.text)
 
+    @cached_property
+    def _told(self) -> dict[str, Any]:
+        return self.record
+
     @property
     def kind(self) -> str:
         """Whether the bound is "proven", or errors were only "sampled"."""
-        return self.record["kind"]
+        return self._told["kind"]
 
     @property
     def proven(self) -> bool:
@@ -67,60 +71,60 @@ class Certificate:
     @property
     def complete(self) -> bool:
         """Whether the search for the bound ended by itself, not at its budget or by Ctrl-C."""
-        return self.record["complete"]
+        return self._told["complete"]
 
     @property
     def statement(self) -> str:
         """What is claimed, in words."""
-        return self.record["statement"]
+        return self._told["statement"]
 
     @property
     def bound(self) -> float | None:
         """The proven bound when the network is run in ``dtype``: approximation and rounding."""
-        return self.record["bound"]
+        return self._told["bound"]
 
     @property
     def approximation(self) -> float | None:
         """The proven bound in exact arithmetic."""
-        return self.record["approximation"]
+        return self._told["approximation"]
 
     @property
     def rounding(self) -> float | None:
         """What rounding in ``dtype``, in any order of summation, may add."""
-        return self.record["rounding"]
+        return self._told["rounding"]
 
     @property
     def attained(self) -> float:
         """An error that is certainly taken somewhere in exact arithmetic, or the largest seen."""
-        return self.record["attained"]
+        return self._told["attained"]
 
     @property
     def dtype(self) -> str:
         """The numbers that the network is run with."""
-        return self.record["dtype"]
+        return self._told["dtype"]
 
     @property
     def cells(self) -> int:
         """How many cells the proof has."""
-        return self.record["cells"]
+        return self._told["cells"]
 
     @property
     def target(self) -> str:
         """The target as text."""
-        target = self.record["target"]
+        target = self._told["target"]
         shown = [f"{name} = {text}" for name, text in target["where"]]
         return "\n".join([*shown, *target["outputs"]])
 
     @property
     def domain(self) -> Box:
         """Where the statement holds: of one row, it is that of every token by itself."""
-        low, high = (np.array(self.record["domain"][end]) for end in ("low", "high"))
+        low, high = (np.array(self._told["domain"][end]) for end in ("low", "high"))
         return Box(low, high)
 
     @property
     def seconds(self) -> float:
         """How long the proof took."""
-        return self.record["seconds"]
+        return self._told["seconds"]
 
     def __str__(self) -> str:
         return self.statement

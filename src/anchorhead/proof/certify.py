@@ -6,6 +6,7 @@ import math
 import platform
 import time
 from collections.abc import Callable
+from decimal import ROUND_CEILING, Context
 from importlib.metadata import version
 from typing import Any
 
@@ -81,6 +82,8 @@ def certify(
             f"tightness is {tightness}; give a number above 1, as no bound is below what is attained"
         )
     require_choice("dtype", dtype, ("float64", "float32"))
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress is {progress!r}; give a function of one Progress")
     effort = Effort(require_integer("budget", budget, least=1), progress)
     found = subject(network, target, domain)
     if found.formula is None:
@@ -172,9 +175,14 @@ def _statement(
         scope = "every X with its tokens in"
     stopped = "" if complete else "; incomplete: the search for a better bound was stopped"
     return (
-        f"|network − target| ≤ {bound:.4g} in {dtype}, {approximation:.4g} in exact arithmetic, for "
+        f"|network − target| ≤ {_above(bound)} in {dtype}, {_above(approximation)} exactly, for "
         f"{scope} {'' if scope.endswith('in') else 'of '}the domain{stopped}"
     )
+
+
+def _above(number: float) -> str:
+    """Four digits of a number, rounded up."""
+    return f"{float(Context(prec=4, rounding=ROUND_CEILING).create_decimal(number)):.4g}"
 
 
 def _heads(layer: Any) -> tuple[Any, ...]:

@@ -68,13 +68,15 @@ def check(certificate: Any, network: Any) -> Verdict:
     """
     try:
         record = _record(getattr(certificate, "text", certificate))
+        if not isinstance(getattr(network, "layers", None), tuple):
+            raise RefusedError(f"network is a {type(network).__name__}, and no Network")
         _verify(record, network)
     except RefusedError as refused:
         return Verdict(False, str(refused))
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         return Verdict(False, f"the certificate cannot be read ({error or type(error).__name__})")
     scope = "" if record["complete"] else "; the search for it was stopped before it was tight"
-    return Verdict(True, f"the bound {record['bound']:.4g} holds{scope}")
+    return Verdict(True, f"the bound {record['bound']!r} holds{scope}")
 
 
 def sealed(record: dict[str, Any]) -> dict[str, Any]:

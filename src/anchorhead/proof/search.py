@@ -184,7 +184,9 @@ def covering(part: Part, tightness: float, enough: float, effort: Effort) -> Cov
 def _goal(attained: float, tightness: float, enough: float) -> float:
     """The bound at which the search may end: tight, and no more than ``enough`` if that can be had."""
     goal = tightness * attained
-    return max(min(goal, enough), NEAREST * attained, FLOOR * min(enough, LEAST))
+    if enough < goal:
+        goal = max(enough, min(goal, NEAREST * attained))
+    return max(goal, FLOOR * min(enough, LEAST))
 
 
 def _worst(tree: _Tree, goal: float, count: int) -> list[tuple[float, int, _Cell]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from anchorhead.compiler.target import given
+from anchorhead.compiler.target import box_of, given
 from anchorhead.domain import Box
 from anchorhead.enclosure.cells import Cells
 from anchorhead.enclosure.expressions import ONE
@@ -62,18 +62,18 @@ def subject(network: Network, target: Any, domain: Any) -> Subject:
     if not isinstance(network, Network):
         raise InputError(f"network is a {type(network).__name__}; give a Network")
     width = network.shape_in[1]
-    names = tuple(domain) if isinstance(domain, Mapping) else None
+    if not (callable(target) or _symbolic(target)):
+        raise InputError(
+            f"target is a {type(target).__name__}; give a SymPy expression or a function of arrays"
+        )
     if isinstance(domain, Box) and domain.low.ndim == 2:
         return _of_sequences(network, target, domain)
-    if _symbolic(target) or isinstance(target, Formula):
-        box = given(lambda *x: 0 * sum(x), domain).box
-        made = _as_formula(target, names, box.low.size)
-        found = Subject(made, "", None, box)
+    names = tuple(domain) if isinstance(domain, Mapping) else None
+    if _symbolic(target):
+        box = box_of(domain)
+        found = Subject(_as_formula(target, names, box.low.size), "", None, box)
     else:
-        known = given(target, domain)
-        found = Subject(
-            *_traced(known.call, known.box, known.names, known.values), known.values, known.box
-        )
+        found = _of_function(target, domain)
     if found.box.low.size != width:
         raise ShapeError(
             f"domain has {found.box.low.size} variables where a token of the network has {width}; give "
@@ -88,6 +88,20 @@ def subject(network: Network, target: Any, domain: Any) -> Subject:
     return found
 
 
+def _of_function(target: Callable, domain: Any) -> Subject:
+    """A function of one array for each variable, or only of balls, by one call with symbols."""
+    try:
+        known = given(target, domain)
+    except InputError:
+        box = box_of(domain)
+        made, _ = _traced(lambda columns: target(*columns), box, None, None)
+        if made is None:
+            raise
+        return Subject(made, "", None, box)
+    made, why = _traced(known.call, known.box, known.names, known.values)
+    return Subject(made, why, known.values, known.box)
+
+
 def _of_sequences(network: Network, target: Any, box: Box) -> Subject:
     """A target of whole n×d arrays."""
     rows, width = network.shape_in
@@ -97,12 +111,8 @@ def _of_sequences(network: Network, target: Any, box: Box) -> Subject:
         )
     n, d = box.shape
     names = np.array([[f"x{i}_{j}" for j in range(d)] for i in range(n)], dtype=object)
-    if _symbolic(target) or isinstance(target, Formula):
+    if _symbolic(target):
         return Subject(_as_formula(target, None, n * d), "", None, box)
-    if not callable(target):
-        raise InputError(
-            f"target is a {type(target).__name__}; give a function of arrays or a SymPy expression"
-        )
     made, why = None, ""
     try:
         made = trace(target, names)
@@ -125,26 +135,21 @@ def _symbolic(target: Any) -> bool:
 
 
 def _as_formula(target: Any, names: Sequence[str] | None, count: int) -> Formula:
-    if isinstance(target, Formula):
-        made = target
-    else:
-        parts = target if isinstance(target, list | tuple) else [target]
-        free = sorted({str(s) for part in parts for s in getattr(part, "free_symbols", ())})
-        if names is None and len(free) != count:
-            raise InputError(
-                f"target has the variables {', '.join(free) or '(none)'} where domain has {count}; "
-                f"give domain as a dict of name to pair"
-            )
-        made = from_sympy(target, names or free)
-    if len(made.variables) != count:
-        raise ShapeError(
-            f"target has {len(made.variables)} variables where domain has {count}; give a pair for each"
+    """SymPy expressions of the variables that the domain names, or of as many as it has."""
+    parts = target if isinstance(target, list | tuple) else [target]
+    free = sorted({str(s) for part in parts for s in getattr(part, "free_symbols", ())})
+    if (names is None and len(free) != count) or (
+        names is not None and not set(free) <= set(names)
+    ):
+        raise InputError(
+            f"target has the variables {', '.join(free) or '(none)'} where domain has "
+            f"{', '.join(names) if names else count}; give domain as a dict of name to pair"
         )
-    return made
+    return from_sympy(target, names or free)
 
 
 def _traced(
-    call: Callable, box: Box, names: Sequence[str] | None, values: Callable
+    call: Callable, box: Box, names: Sequence[str] | None, values: Callable | None
 ) -> tuple[Formula | None, str]:
     """The formula of a function of one array for each variable, if it can be read off; or why not."""
     d = box.low.size
@@ -157,6 +162,8 @@ def _traced(
         return None, str(error)
     except InputError as error:  # a name that no formula can have
         return None, str(error)
+    if values is None:
+        return made, ""
     X = box.sample(TRIED, seed=0)
     told, meant = values(X), formula_values(made, X)
     near = np.abs(told - meant) <= AGREE * np.maximum(np.abs(told), np.abs(told).mean())
