@@ -18,7 +18,7 @@ from flint import arb, fmpq
 
 from anchorhead.enclosure.expressions import Node, Sum, walk
 from anchorhead.enclosure.mixture import Grid, grid_of
-from anchorhead.enclosure.parts import KINKED, Part, Range
+from anchorhead.enclosure.parts import CHOICES, KINKED, Part, Range
 from anchorhead.enclosure.place import Numbers, Place, Program, alone
 from anchorhead.enclosure.series import Series, exponents, precise, up
 
@@ -26,6 +26,9 @@ __all__ = ["Bound", "Cells", "halves", "leaves"]
 
 GRID = {1: 33, 2: 17, 3: 9}
 """Points along each axis at which a cell's polynomial is looked at; 5 in more dimensions."""
+
+DEEPEST = 4000
+"""No cell is halved more often."""
 
 LEAST = 1e-300
 """More than what numbers below the normal range can lose."""
@@ -59,8 +62,12 @@ class Cells:
                 order=order,
                 variables=part.coordinates,
             )
-        lines = ([low, *cut, high] for (low, high), cut in zip(part.root, cuts, strict=True))
-        self.roots = [list(box) for box in product(*(list(pairwise(line)) for line in lines))]
+        ties = [n.args[0] for n in nodes if n.kind in CHOICES]
+        sides = (
+            _sides(side, cut, _kinks(ties, axis, side))
+            for axis, (side, cut) in enumerate(zip(part.root, cuts, strict=True))
+        )
+        self.roots = [list(box) for box in product(*sides)]
 
     def error(self, box: Sequence[Range]) -> Bound:
         """How large the expression is over a box."""
@@ -77,6 +84,15 @@ class Cells:
         with precise(self.program.order):
             return Place(self.program, box).range_of(self.program.expression)
 
+    def size(self, box: Sequence[Range]) -> float:
+        """How large the terms of the expression are over a box; 1 where that is not known."""
+        with precise(self.program.order):
+            place = Place(self.program, box)
+            const, lin, rest = self.program.expression
+            terms = [(const, [], []), (arb(0), lin, []), *((arb(0), [], [term]) for term in rest)]
+            found = max(up(end) for term in terms for end in place.range_of(term))
+            return found if found < math.inf else 1.0
+
     def undefined(self, box: Sequence[Range]) -> Node | None:
         """The first node that has no finite value over a box."""
         with precise(self.program.order):
@@ -91,6 +107,12 @@ def _kinks(heads: Iterable[Sum], axis: int, side: Range) -> list[fmpq]:
     """Where a node changes from one formula to another at a value of one coordinate."""
     zeros = {-a.const / a.lin[0][1] for a in heads if alone(a, axis)}
     return sorted(zero for zero in zeros if side[0] < zero < side[1])
+
+
+def _sides(side: Range, cuts: Sequence[fmpq], ties: Sequence[fmpq]) -> list[Range]:
+    """The intervals between cuts, and each tie by itself: a choice there is that of neither side."""
+    between = list(pairwise([side[0], *cuts, side[1]]))
+    return sorted(between + [(tie, tie) for tie in ties])
 
 
 def _grids(nodes: Iterable[Node], part: Part) -> dict[Node, Grid]:
@@ -128,10 +150,21 @@ def _largest(P: Series, R: Series, place: Place) -> Bound:
         ball = P[i]
         c[i] = float(ball.mid())
         wrong[i] = up(ball - arb(c[i])) if math.isfinite(c[i]) else math.inf
-    size = np.abs(c)
     every = exponents(variables, order)
     last = [(k, up(R[i])) for i, k in enumerate(every) if sum(k) == order]
-    remainder = sum(r for _, r in last)
+    with np.errstate(all="ignore"):  # what overflows is no bound
+        return _bounded(c, wrong, last, values, powers, gap)
+
+
+def _bounded(
+    c: np.ndarray,
+    wrong: np.ndarray,
+    last: Sequence[tuple[tuple[int, ...], float]],
+    values: np.ndarray,
+    powers: np.ndarray,
+    gap: float,
+) -> Bound:
+    size, remainder = np.abs(c), sum(r for _, r in last)
     slack = float(wrong.sum() + SLACK * size.sum()) + remainder
     curved = gap * (size[:, None] * powers * (powers - 1)).sum(axis=0)
     largest = float(np.abs(values @ c).max())
@@ -139,7 +172,7 @@ def _largest(P: Series, R: Series, place: Place) -> Bound:
     upper += LEAST if upper else 0.0
     if not math.isfinite(upper):
         return Bound(math.inf, 0.0, 0)
-    blame = curved + sum(r * np.array(k) / order for k, r in last)
+    blame = curved + sum(r * np.array(k) / max(sum(k), 1) for k, r in last)
     blame += (wrong[:, None] * powers).sum(axis=0)
     return Bound(upper, max(largest * (1 - SLACK) - slack, 0.0), int(np.argmax(blame)))
 
@@ -155,16 +188,18 @@ def halves(box: Sequence[Range], axis: int) -> tuple[list[Range], list[Range]]:
 
 def leaves(root: Sequence[Range], tree: str) -> Iterator[list[Range]]:
     """The cells of a tree: a digit cuts a box in two along that axis, a dot is a cell."""
-    stack = [list(root)]
+    stack = [(list(root), 0)]
     for letter in tree:
         if not stack:
             raise ValueError("a subdivision has more cells than its cuts make")
-        box = stack.pop()
+        box, depth = stack.pop()
         if letter == ".":
             yield box
         elif letter in "012345678"[: len(root)]:
             left, right = halves(box, int(letter))
-            stack += [right, left]
+            stack += [(right, depth + 1), (left, depth + 1)]
+            if depth > DEEPEST:
+                raise ValueError("a subdivision is deeper than any that was ever needed")
         else:
             raise ValueError(f"a subdivision cuts along {letter!r}, which is no axis")
     if stack:

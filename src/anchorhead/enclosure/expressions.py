@@ -33,6 +33,9 @@ __all__ = [
 
 ZERO, ONE = fmpq(0), fmpq(1)
 
+LONGEST = 2**17
+"""No rational has a numerator or denominator of more bits."""
+
 
 class Node:
     """A function of sums, by kind: ``relu``, ``mul``, ``mix``, … Equal nodes are one object.
@@ -83,6 +86,9 @@ def combine(terms: Iterable[tuple[fmpq, Sum]]) -> Sum:
             lin[i] = lin.get(i, ZERO) + factor * c
         for n, c in s.rest:
             rest[n] = rest.get(n, ZERO) + factor * c
+    for number in (const, *lin.values(), *rest.values()):
+        if number.height_bits() > LONGEST:
+            raise OverflowError(f"a number has more than {LONGEST} bits")
     nodes = sorted((item for item in rest.items() if item[1] != 0), key=lambda item: item[0].key)
     return Sum(const, tuple(sorted(item for item in lin.items() if item[1] != 0)), tuple(nodes))
 
@@ -130,6 +136,8 @@ def power(a: Sum, n: int) -> Sum:
     if n < 0:
         return node("inv", power(a, -n))
     if n < 2 or not (a.lin or a.rest):
+        if n > 1 and a.const.height_bits() * n > LONGEST:
+            raise OverflowError(f"a number has more than {LONGEST} bits")
         return a if n == 1 else Sum(a.const**n)
     return node("pow", a, Sum(fmpq(n)))
 

@@ -15,7 +15,10 @@ from anchorhead.enclosure.expressions import ONE, ZERO, Form, Node, Sum, combine
 
 __all__ = ["Part", "Range", "coordinates", "of_one_number", "over", "part_of", "separated", "stage"]
 
-KINKED = ("relu", "abs", "if>=", "if>")
+CHOICES = ("if>=", "if>")
+"""Nodes that are their second argument where the first is ≥ 0, or > 0, and else the third."""
+
+KINKED = ("relu", "abs", *CHOICES)
 """Nodes that change from one formula to another where their first argument is 0."""
 
 ROUNDED = fmpq(1, 2**30)

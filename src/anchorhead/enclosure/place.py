@@ -152,10 +152,11 @@ class Place:
         return nothing, nothing
 
     def _chosen(self, n: Node, args: list) -> tuple[Series, Series]:
-        """The branch that holds on the cell; a cut at its end belongs to its neighbour."""
+        """The branch that holds on the cell; a cut at its end is a cell of its own."""
         low, high = self.range_of(args[0])
         head, axis = n.args[0], n.args[0].lin[0][0] if n.args[0].lin else 0
         shared = alone(head, axis) and -head.const / head.lin[0][1] in self.program.cuts[axis]
+        shared = shared and self.half[axis] != 0
         if low > 0 or (low >= 0 and (shared or n.kind == "if>=")):
             return self.pair(args[1])
         if high < 0 or (high <= 0 and (shared or n.kind == "if>")):
@@ -207,8 +208,18 @@ class Place:
         if n.kind in ("if>=", "if>"):
             ends = [self.range_of(v, depth) for v in args[1:]]
             return _smaller(ends[0][0], ends[1][0]), _larger(ends[0][1], ends[1][1])
+        if n.kind == "mul":
+            ends = [
+                a * b for a in self.range_of(args[0], depth) for b in self.range_of(args[1], depth)
+            ]
+            known = all(end.is_finite() for end in ends)
+            return (
+                (reduce(_smaller, ends).lower(), reduce(_larger, ends).upper())
+                if known
+                else nothing
+            )
         even = n.kind == "pow" and int(n.args[1].const.p) % 2 == 0
-        if not (even or n.kind in MONOTONE or n.kind in ("relu", "abs", "power")):
+        if not (even or n.kind in MONOTONE or n.kind in ("relu", "abs", "power", "inv")):
             return nothing
         low, high = self.range_of(args[0], depth)
         if not (low.is_finite() and high.is_finite()):
@@ -219,6 +230,9 @@ class Place:
             return (ends[0].lower(), ends[1].upper()) if known else nothing
         if n.kind == "relu":
             return _larger(low, arb(0)), _larger(high, arb(0))
+        if n.kind == "inv":
+            apart = low > 0 or high < 0
+            return ((1 / high).lower(), (1 / low).upper()) if apart else nothing
         if n.kind == "abs" or even:
             far = _larger(abs(low), abs(high))
             near = arb(0) if low <= 0 <= high else _smaller(abs(low), abs(high))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -22,7 +23,7 @@ from anchorhead.enclosure.expressions import (
     power,
 )
 
-__all__ = ["Entries", "UnreadableError", "exact", "read_network", "read_target"]
+__all__ = ["Entries", "UnreadableError", "entries_of", "exact", "read_network", "read_target"]
 
 UNARY = [
     "sqrt",
@@ -61,9 +62,16 @@ def exact(number: Any) -> fmpq:
     return fmpq(*number.as_integer_ratio())
 
 
-def read_target(target: dict[str, Any], first: int = 0) -> tuple[list[Sum], dict[Node, str]]:
-    """A target's outputs as expressions of the entries from x_first on, and the text of each node."""
-    names = {name: Sum(lin=((first + i, ONE),)) for i, name in enumerate(target["variables"])}
+def entries_of(box: Sequence[tuple[fmpq, fmpq]]) -> list[Sum]:
+    """The entries of vec(X) over a box: those that are fixed are constants."""
+    return [Sum(low) if low == high else Sum(lin=((i, ONE),)) for i, (low, high) in enumerate(box)]
+
+
+def read_target(
+    target: dict[str, Any], entries: Sequence[Sum]
+) -> tuple[list[Sum], dict[Node, str]]:
+    """A target's outputs as expressions, its variables being these, and the text of each node."""
+    names = dict(zip(target["variables"], entries, strict=True))
     texts: dict[Node, str] = {}
     for name, text in target["where"]:
         names[name] = read(text, names, texts)
@@ -75,7 +83,7 @@ def read(text: str, names: dict[str, Sum], texts: dict[Node, str]) -> Sum:
     try:
         tree = ast.parse(text, mode="eval").body
         return _read(tree, names, texts)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, ZeroDivisionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
         raise UnreadableError(f"the target's text {text[:60]!r} cannot be read ({error})") from None
 
 
@@ -136,10 +144,10 @@ Entries = list[list[Sum]]
 """An array of expressions: rows of entries."""
 
 
-def read_network(network: Any, rows: int) -> list[Entries]:
-    """The arrays between the layers of a network as expressions of vec(X), X of ``rows`` tokens."""
+def read_network(network: Any, entries: Sequence[Sum]) -> list[Entries]:
+    """The arrays between the layers of a network as expressions, X having these entries."""
     width = network.shape_in[1]
-    X = [[Sum(lin=((i * width + j, ONE),)) for j in range(width)] for i in range(rows)]
+    X = [list(entries[i : i + width]) for i in range(0, len(entries), width)]
     arrays = [X]
     for layer in network.layers:
         kind = type(layer).__name__

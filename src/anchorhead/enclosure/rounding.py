@@ -78,6 +78,7 @@ def rounding(
         for start in range(0, len(cells), step):
             some = cells[start : start + step]
             X = _affine(arrays[0], box, part, some)
+            X = X._replace(err=X.err + kind.tiny * (X.size > 0))  # some machines take these for 0
             for before, layer, after in zip(arrays, network.layers, arrays[1:], strict=False):
                 affine = not any(s.rest for row in before for s in row)
                 suited = None
@@ -172,8 +173,11 @@ def _form(
 
 
 def _number(q: Any) -> float:
-    """The double nearest to a rational."""
-    return int(q.p) / int(q.q)
+    """The double nearest to a rational, or inf."""
+    try:
+        return int(q.p) / int(q.q)
+    except OverflowError:
+        return math.inf if q > 0 else -math.inf
 
 
 def _layer(layer: Any, X: Spread, kind: Dtype, suited: Suited | None) -> Spread:
@@ -207,7 +211,7 @@ def _linear(layer: Any, X: Spread, kind: Dtype) -> Spread:
         if term.scale is not None:
             S = np.abs(term.scale)
             err = Z.err * S + Z.size * kind.lost(term.scale) + kind.gamma(S > 0) * Z.size * S
-            err = err + kind.tiny * ((S > 0) & (S != 1))
+            err = err + kind.tiny * ((S > 0) & (S != 1)) + kind.held(Z.size * S)
             Z = Spread(Z.mid * term.scale, Z.far * S + 2.0**-50 * Z.size * S, err * SLACK)
         Z = mapped(Z, term.features, kind)
         if term.tokens is not None:
@@ -270,13 +274,14 @@ def _head_row(
     weights /= weights.sum(axis=1, keepdims=True)
     mean = (weights[..., None] * k.mid).sum(axis=1, keepdims=True)
     apart = np.abs(k.mid - mean)
-    far = (apart * q.far + (np.abs(q.mid) + q.far) * k.far).sum(axis=2) + 2.0**-48 * size
+    lost = (k.mid.shape[2] + 8) * 2.0**-52 * size
+    far = (apart * q.far + (np.abs(q.mid) + q.far) * k.far).sum(axis=2) + lost
     wrong = (apart * q.err + (np.abs(q.mid) + q.far + q.err) * k.err + k.far * q.err).sum(axis=2)
     used = (q.size * k.size > 0).sum(axis=2)
     powers = ((np.frexp(np.abs(k.mid))[0] == 0.5) & (k.far == 0) & (k.err == 0)) | (k.size == 0)
-    plain = ((np.abs(q.mid) == 1) & (q.far <= 2.0**-50) & (q.err == 0)) | powers
+    plain = ((np.abs(q.mid) == 1) & (q.far == 0) & (q.err == 0)) | powers
     count = np.maximum(used - 1, 0) + ~plain.all(axis=2)
-    wrong = wrong + kind.gamma(count) * size + count * kind.tiny
+    wrong = wrong + kind.gamma(count) * size + 2 * used * kind.tiny + kind.held(size)
     wrong = wrong + kind.unit * behind(scores, far + wrong)
     narrow = head.sees == "anchors" and kind.name == "float64" and head.anchors >= WINDOWS
     return mixed(scores, far, wrong * SLACK, v, kind, windows=narrow)

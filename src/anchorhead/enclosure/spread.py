@@ -41,22 +41,27 @@ class Spread(NamedTuple):
 
 
 class Dtype(NamedTuple):
-    """A dtype, its unit roundoff and its smallest normal number."""
+    """A dtype, its unit roundoff, its smallest normal number and its largest."""
 
     name: str
     unit: float
     tiny: float
+    most: float
 
     @classmethod
     def of(cls, name: str) -> Dtype:
         """The dtype of this name."""
         info = np.finfo(name)
-        return cls(name, float(info.eps) / 2, float(info.tiny))
+        return cls(name, float(info.eps) / 2, float(info.tiny), float(info.max))
 
     def gamma(self, count: Any) -> Any:
         """What ``count`` roundings make of 1 at most, less 1."""
         k = np.asarray(count) * self.unit
         return np.where(k < 0.5, k / np.maximum(1 - k, 0.5), np.inf) * SLACK
+
+    def held(self, size: np.ndarray) -> np.ndarray:
+        """0 where numbers of this size and their sums do not overflow, else inf."""
+        return np.where(size < self.most / 8, 0.0, np.inf)
 
     def lost(self, weights: np.ndarray) -> np.ndarray:
         """How far the dtype's numbers are from these."""
@@ -74,16 +79,18 @@ def mapped(X: Spread, W: np.ndarray | None, kind: Dtype) -> Spread:
     inexact[A > 0] = mantissas != 0.5
     count = np.maximum((A > 0).sum(axis=0) - 1, 0) + inexact.any(axis=0)
     size = X.size @ A
-    err = X.err @ A + X.size @ kind.lost(W) + kind.gamma(count) * size + count * kind.tiny
-    return Spread(X.mid @ W, X.far @ A + 2.0**-48 * size, err * SLACK)
+    err = X.err @ A + X.size @ kind.lost(W) + kind.gamma(count) * size + kind.held(size)
+    err = err + kind.tiny * ((A > 0) & (A != 1)).sum(axis=0)
+    return Spread(X.mid @ W, X.far @ A + (len(W) + 8) * 2.0**-52 * size, err * SLACK)
 
 
 def added(terms: Sequence[Spread], kind: Dtype) -> Spread:
     """The sum of arrays, in any order; what is 0 throughout counts for nothing."""
     mid, far, err = (np.sum(parts, axis=0) for parts in zip(*terms, strict=True))
-    size = sum(term.size for term in terms)
+    size = np.sum([term.size for term in terms], axis=0)
     count = np.maximum(sum((term.size > 0).astype(float) for term in terms) - 1, 0)
-    return Spread(mid, far + 2.0**-50 * size, (err + kind.gamma(count) * size) * SLACK)
+    err = err + kind.gamma(count) * size + count * kind.tiny + kind.held(size)
+    return Spread(mid, far + (len(terms) + 4) * 2.0**-52 * size, err * SLACK)
 
 
 def joined(cells: Spread) -> Spread:
@@ -143,6 +150,7 @@ def mixed(
     err = err + _summed(most * values.size, mass, kind) + mass * _summed(most, np.ones(1), kind)
     err = err + 3 * kind.unit * mass + 2 * len(scores[0]) * kind.tiny * (1 + widest)
     err = err + (2 * kind.unit * widest if windows else 0)
+    err = err + kind.held(widest + values.size.max(axis=-2))
     return Spread(mid, away + 2.0**-40 * mass, err * SLACK)
 
 
@@ -151,11 +159,11 @@ def _summed(terms: np.ndarray, mass: np.ndarray, kind: Dtype) -> np.ndarray:
 
     An addition is wrong by u times its result at most, and by no more than either summand. So the m − 1
     additions that join the m largest terms are wrong by γ_m times the mass, the total of all sizes,
-    and those that join the others, of mass τ, by τ(1 + γ_p); m is chosen for the least.
+    and those that join the others, of mass τ, by τ(1 + 2γ_p); m is chosen for the least.
     """
     sizes = -np.sort(-terms, axis=1)
     behind = np.cumsum(sizes[:, ::-1], axis=1)[:, ::-1]
     tail = np.concatenate([behind[:, 1:], np.zeros_like(behind[:, :1])], axis=1)
     count = np.arange(terms.shape[1])[:, None]
     joined = kind.gamma(count) * mass[:, None] if mass.ndim == 2 else kind.gamma(count) * mass
-    return (joined + tail * (1 + kind.gamma(terms.shape[1]))).min(axis=1) * SLACK
+    return (joined + tail * (1 + 2 * kind.gamma(terms.shape[1]))).min(axis=1) * SLACK

@@ -207,7 +207,9 @@ def _may_be_replaced(place: Path) -> bool:
     if not place.exists():
         return True
     files = list(place.iterdir()) if place.is_dir() else [place]
-    if not all(file.is_file() and file.name in (DESCRIPTION, WEIGHTS, CERTIFICATE) for file in files):
+    if not all(
+        file.is_file() and file.name in (DESCRIPTION, WEIGHTS, CERTIFICATE) for file in files
+    ):
         return False
     if not files:
         return True

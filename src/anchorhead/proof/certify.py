@@ -6,7 +6,6 @@ import math
 import platform
 import time
 from collections.abc import Callable
-from decimal import ROUND_CEILING, Context
 from importlib.metadata import version
 from typing import Any
 
@@ -21,7 +20,7 @@ from anchorhead.errors import (
 from anchorhead.heads.response import Precision
 from anchorhead.network import Network
 from anchorhead.proof.certificate import Certificate
-from anchorhead.proof.checker import Account, Claim, digest, upward
+from anchorhead.proof.checker import Account, Claim, digest, statement, upward
 from anchorhead.proof.dissection import Dissection, too_wide
 from anchorhead.proof.sampled import sampled
 from anchorhead.proof.search import Effort, Progress
@@ -67,7 +66,7 @@ def certify(
             is a ``Box`` of that shape.
         domain: As ``compile`` takes it, for a token; or a ``Box`` of shape n×d.
         tightness: The proof is complete when the bound is at most so many times an error that is
-            certainly attained; above 1.
+            certainly attained, part by part; above 1.
         budget: The most cells to look at; then the bound reached is reported, as incomplete.
         dtype: "float64" or "float32", the numbers the network is run with.
         progress: Called with a ``Progress`` every now and then. Ctrl-C ends the search with the bound
@@ -118,7 +117,7 @@ def _proven(
     """The certificate of a target with a formula; ``wanted`` is a bound worth some more work."""
     require_defined(found)
     box = found.box
-    claim = Claim.of(network, found.record, box.low, box.high)
+    claim = Claim.of(network, found.record, box.low.tolist(), box.high.tolist())
     if any(too_wide(error, claim.box) for error in claim.errors):
         return sampled(network, found, dtype, "too many of its variables act together")
     made = Dissection(claim, tightness, wanted, effort)
@@ -137,13 +136,12 @@ def _proven(
             "budget was spent before there was a finite bound; give a larger one, or a smaller domain"
         )
     record = {
-        "statement": _statement(bound, approximation, dtype, found, network, made.complete),
         "kind": "proven",
         "complete": made.complete,
         "bound": bound,
         "approximation": approximation,
         "rounding": rounded,
-        "attained": made.attained(outputs),
+        "attained": account.attained,
         "dtype": dtype,
         "target": found.record,
         "domain": {"low": box.low.tolist(), "high": box.high.tolist()},
@@ -157,33 +155,4 @@ def _proven(
         "outputs": outputs,
         "parts": made.record(),
     }
-    return Certificate.of(record)
-
-
-def _statement(
-    bound: float,
-    approximation: float,
-    dtype: Precision,
-    found: Subject,
-    network: Network,
-    complete: bool,
-) -> str:
-    alone = found.box.low.ndim == 1
-    mixed = any(head.sees == "all" for layer in network.layers for head in _heads(layer))
-    scope = "every X" if not alone else "a single token" if mixed else "every token"
-    if alone and network.shape_in[0] is not None:
-        scope = "every X with its tokens in"
-    stopped = "" if complete else "; incomplete: the search for a better bound was stopped"
-    return (
-        f"|network − target| ≤ {_above(bound)} in {dtype}, {_above(approximation)} exactly, for "
-        f"{scope} {'' if scope.endswith('in') else 'of '}the domain{stopped}"
-    )
-
-
-def _above(number: float) -> str:
-    """Four digits of a number, rounded up."""
-    return f"{float(Context(prec=4, rounding=ROUND_CEILING).create_decimal(number)):.4g}"
-
-
-def _heads(layer: Any) -> tuple[Any, ...]:
-    return getattr(layer, "heads", ())
+    return Certificate.of({"statement": statement(record, network), **record})

@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from flint import arb, fmpq
 from anchorhead.enclosure.cells import Cells, leaves
 from anchorhead.enclosure.expressions import ONE, ZERO, Sum, combine, gathered, plus
 from anchorhead.enclosure.parts import Part, Range, of_one_number, part_of, separated, stage
-from anchorhead.enclosure.reading import Entries, exact, read_network, read_target
+from anchorhead.enclosure.reading import Entries, entries_of, exact, read_network, read_target
 from anchorhead.enclosure.rounding import rounding
 from anchorhead.enclosure.series import up
 
@@ -35,13 +36,26 @@ __all__ = [
     "leading",
     "sealed",
     "size",
+    "statement",
     "upward",
 ]
 
 FORMAT, VERSION = "anchorhead certificate", 1
 
-HIGHEST = 64
-"""No series goes to a higher order: a certificate shall not make its checker run for ever."""
+HIGHEST = {1: 64, 2: 20, 3: 10, 4: 6}
+"""No series goes to a higher order, by the number of coordinates, and no part has more of them: a
+certificate shall not make its checker run for ever."""
+
+UNREADABLE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+)
+"""What data of any other form may raise where it is read."""
 
 
 class RefusedError(Exception):
@@ -73,7 +87,7 @@ def check(certificate: Any, network: Any) -> Verdict:
         _verify(record, network)
     except RefusedError as refused:
         return Verdict(False, str(refused))
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+    except UNREADABLE as error:
         return Verdict(False, f"the certificate cannot be read ({error or type(error).__name__})")
     scope = "" if record["complete"] else "; the search for it was stopped before it was tight"
     return Verdict(True, f"the bound {record['bound']!r} holds{scope}")
@@ -122,6 +136,8 @@ class Claim:
     @classmethod
     def of(cls, network: Any, target: dict[str, Any], low: Any, high: Any) -> Claim:
         """The claim about a target's text; a domain of one row is that of every token by itself."""
+        if not all(isinstance(x, float | int) for x in (*_flat(low), *_flat(high))):
+            raise RefusedError("the domain is no array of numbers")
         low, high = np.array(low, dtype=float), np.array(high, dtype=float)
         rows, width = network.shape_in
         alone = low.ndim == 1
@@ -133,22 +149,50 @@ class Claim:
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
             raise RefusedError("the domain is no box of finite numbers")
         low, high = (np.broadcast_to(end, (tokens, width)).ravel() for end in (low, high))
-        if len(target["variables"]) != (width if alone else len(low)):
+        box = [(exact(a), exact(b)) for a, b in zip(low, high, strict=True)]
+        entries = entries_of(box)
+        if len(target["variables"]) != (width if alone else len(box)):
             raise RefusedError("the target has another number of variables than the domain")
-        arrays = read_network(network, tokens)
+        arrays = read_network(network, entries)
         last = arrays[-1]
         if alone:
-            outputs = [s for i in range(len(last)) for s in read_target(target, i * width)[0]]
+            rows = [entries[i * width : (i + 1) * width] for i in range(len(last))]
+            outputs = [s for row in rows for s in read_target(target, row)[0]]
         else:
-            outputs = read_target(target)[0]
-        entries = [s for row in last for s in row]
-        if len(entries) != len(outputs):
-            raise RefusedError(
-                f"the target has {len(outputs)} values and the network {len(entries)}"
-            )
-        errors = [gathered(plus(a, b, -ONE)) for a, b in zip(entries, outputs, strict=True)]
-        box = [(exact(a), exact(b)) for a, b in zip(low, high, strict=True)]
+            outputs = read_target(target, entries)[0]
+        made = [s for row in last for s in row]
+        if len(made) != len(outputs):
+            raise RefusedError(f"the target has {len(outputs)} values and the network {len(made)}")
+        errors = [gathered(plus(a, b, -ONE)) for a, b in zip(made, outputs, strict=True)]
         return cls(network, errors, box, arrays)
+
+
+def statement(record: dict[str, Any], network: Any) -> str:
+    """What a certificate claims, in words; numbers are rounded up."""
+    bound, approximation = (
+        f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(record[name]):e}"
+        for name in ("bound", "approximation")
+    )
+    seen = [head.sees for layer in network.layers for head in getattr(layer, "heads", ())]
+    if isinstance(record["domain"]["low"][0], list):
+        scope = "every X of the domain"
+    elif network.shape_in[0] is not None:
+        scope = "every X with its tokens in the domain"
+    else:
+        scope = f"{'a single' if 'all' in seen else 'every'} token of the domain"
+    stopped = (
+        "" if record["complete"] else "; incomplete: the search for a better bound was stopped"
+    )
+    return (
+        f"|network − target| ≤ {bound} in {record['dtype']}, {approximation} exactly, for {scope}"
+        f"{stopped}"
+    )
+
+
+def _flat(values: Any) -> Iterator[Any]:
+    """The numbers of a nested list."""
+    for value in values:
+        yield from _flat(value) if isinstance(value, list) else (value,)
 
 
 def upward(terms: Sequence[float]) -> float:
@@ -162,8 +206,8 @@ def size(q: fmpq) -> float:
     return 0.0 if q == 0 else math.nextafter(int(abs(q).p) / int(q.q), math.inf)
 
 
-Cover = Callable[[int, Part], float]
-"""Proves a bound of a part, whose number in the certificate is given."""
+Cover = Callable[[int, Part], tuple[float, float]]
+"""Proves a bound of a part, whose number in the certificate is given, and tells what is attained."""
 
 
 @dataclass(eq=False)
@@ -171,13 +215,15 @@ class Account:
     """Bounds of errors over a box, from those of their parts.
 
     ``shares`` has one number for each part, ``cover`` proves its bound, and ``met`` tells the
-    expression for which a part stood first.
+    expression for which a part stood first. ``attained`` is an error that some error met certainly
+    takes; 0 where none is known, as where there are several parts.
     """
 
     box: Sequence[Range]
     shares: Sequence[fmpq]
     cover: Cover
     met: dict[int, Sum] = field(default_factory=dict)
+    attained: float = 0.0
 
     def bound(self, error: Sum, hint: dict[str, Any]) -> float:
         """A bound of |error| over the box.
@@ -198,20 +244,27 @@ class Account:
         for group, number in zip(groups, hint["parts"], strict=True):
             factor = leading(group)
             left -= factor * self.shares[number]
-            bound = self._of_part(combine([(ONE / factor, group)]), number)
+            bound, lower = self._of_part(combine([(ONE / factor, group)]), number)
             terms.append(math.nextafter(size(factor) * bound, math.inf) if bound else 0.0)
+            if len(groups) == 1:
+                known = lower * size(factor) * (1 - 1e-12) - size(left)
+                self.attained = max(self.attained, known)
         return upward([*terms, size(left)])
 
-    def _of_part(self, own: Sum, number: int) -> float:
-        """The bound of a part, ``own`` here, which rounding may set apart from where it was met."""
+    def _of_part(self, own: Sum, number: int) -> tuple[float, float]:
+        """The bound of a part, and what is attained.
+
+        It is ``own`` here; rounding may set that apart from the expression where it was met.
+        """
         first = self.met.setdefault(number, own)
         share = Sum(self.shares[number])
         part = part_of(plus(own, share), self.box)
         origin = part if own == first else part_of(plus(first, share), self.box)
-        bound = self.cover(number, origin)
+        bound, lower = self.cover(number, origin)
         if part.key == origin.key:  # the same, perhaps of another token
-            return bound
-        return upward([bound, *map(up, self._range(plus(own, first, -ONE)))])
+            free = part.coordinates == 1 or all(len(form) == 1 for form in part.forms)
+            return bound, lower if free else 0.0
+        return upward([bound, *map(up, self._range(plus(own, first, -ONE)))]), 0.0
 
     def _of_stage(self, error: Sum, hint: dict[str, Any]) -> float:
         """The bound where error = κ node(g) + rest, and g is no affine function of X.
@@ -227,7 +280,9 @@ class Account:
         node, coefficient, g = found
         share = Sum(self.shares[number])
         rest = combine([(ONE, error), (-coefficient, Sum(rest=((node, ONE),))), (-ONE, share)])
+        attained = self.attained
         inner = self.bound(combine([(ONE, rest), (slope, g)]), hint)
+        self.attained = attained
         if not inner < math.inf:
             return math.inf
         low, high = (-end.fmpq() for end in reversed(self._range(rest)))
@@ -237,7 +292,7 @@ class Account:
         if not root[0] <= root[1]:
             raise RefusedError("a stage has no values")
         outer = plus(of_one_number(node, coefficient, g, slope), share)
-        return upward([inner, self.cover(number, Part(outer, (root,), ()))])
+        return upward([inner, self.cover(number, Part(outer, (root,), ()))[0]])
 
     def _range(self, s: Sum) -> tuple[arb, arb]:
         """Numbers between which a sum stays over the box."""
@@ -274,20 +329,24 @@ def _verify(record: dict[str, Any], network: Any) -> None:
         raise RefusedError(
             "the network is not the one the certificate is about: its weights differ"
         )
-    numbers = [record[name] for name in ("approximation", "rounding", "bound")]
+    if record["dtype"] not in ("float64", "float32") or not isinstance(record["complete"], bool):
+        raise RefusedError(
+            "dtype is neither float64 nor float32, or complete neither true nor false"
+        )
+    numbers = [record[name] for name in ("approximation", "rounding", "bound", "attained")]
     if not all(isinstance(x, float) and 0 <= x < math.inf for x in numbers):
         raise RefusedError(f"the bounds {numbers} are not finite numbers")
     claim = Claim.of(network, record["target"], record["domain"]["low"], record["domain"]["high"])
     stored = record["parts"]
     shares = [fmpq(*map(int, part["share"])) for part in stored]
-    seen: dict[int, tuple[Part, list]] = {}
+    seen: dict[int, tuple[Part, list, float]] = {}
 
-    def cover(number: int, part: Part) -> float:
+    def cover(number: int, part: Part) -> tuple[float, float]:
         if number not in seen:
-            seen[number] = part, _covered(number, part, stored[number])
+            seen[number] = part, *_covered(number, part, stored[number])
         elif seen[number][0].key != part.key:
             raise RefusedError(f"part {number} stands for two different parts")
-        return stored[number]["bound"]
+        return stored[number]["bound"], seen[number][2]
 
     if len(record["outputs"]) != len(claim.errors):
         raise RefusedError("the certificate is about another number of outputs")
@@ -296,30 +355,36 @@ def _verify(record: dict[str, Any], network: Any) -> None:
         bound = account.bound(error, hint)
         if not bound <= record["approximation"]:
             raise RefusedError(f"the parts add up to {bound}, above {record['approximation']}")
-    parts = [seen[number] for number in sorted(seen)]
+    if not record["attained"] <= account.attained:
+        raise RefusedError(f"no error of {record['attained']} is known to be attained")
+    parts = [seen[number][:2] for number in sorted(seen)]
     found = rounding(network, claim.arrays, claim.box, parts, record["dtype"])
     if not found <= record["rounding"]:
         raise RefusedError(f"rounding may add {found}, above {record['rounding']}")
     if not upward([record["approximation"], record["rounding"]]) <= record["bound"]:
         raise RefusedError("approximation and rounding add up to more than the bound")
+    if record["statement"] != statement(record, network):
+        raise RefusedError("the statement is not what the numbers say")
 
 
-def _covered(number: int, part: Part, stored: dict[str, Any]) -> list:
-    """The cells of a part, each of them verified."""
+def _covered(number: int, part: Part, stored: dict[str, Any]) -> tuple[list, float]:
+    """The cells of a part, each of them verified, and an error attained in one of them."""
     order, bound = stored["order"], stored["bound"]
-    if not (isinstance(order, int) and 1 <= order <= HIGHEST and isinstance(bound, float)):
+    highest = HIGHEST.get(part.coordinates, 0)
+    if not (isinstance(order, int) and 1 <= order <= highest and isinstance(bound, float)):
         raise RefusedError(f"part {number} has order {order} and bound {bound}")
     cells = Cells(part, order)
     if len(cells.roots) != len(stored["cells"]):
         raise RefusedError(f"part {number} has {len(cells.roots)} pieces between its kinks")
-    found = []
+    found, lower = [], 0.0
     for root, tree in zip(cells.roots, stored["cells"], strict=True):
         for cell in leaves(root, tree):
-            upper = cells.error(cell).upper
+            upper, attained, _ = cells.error(cell)
+            lower = max(lower, attained)
             if not upper <= bound:
                 where = ", ".join(f"{float(int(a.p) / int(a.q)):.6g}" for a, _ in cell)
                 raise RefusedError(
                     f"in the cell at {where} the error is {upper:.6g}, above {bound:.6g}"
                 )
             found.append(cell)
-    return found
+    return found, lower

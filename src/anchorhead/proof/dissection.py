@@ -21,7 +21,7 @@ from anchorhead.enclosure.parts import (
     stage,
 )
 from anchorhead.enclosure.reading import exact
-from anchorhead.proof.checker import Claim, leading, size
+from anchorhead.proof.checker import Claim, leading
 from anchorhead.proof.search import Covering, Effort, covering
 
 __all__ = ["Dissection", "too_wide"]
@@ -61,7 +61,7 @@ class Dissection:
         numbers = [
             self._of_part(group, error.const if len(groups) == 1 else None) for group in groups
         ]
-        return {"parts": numbers, "factors": [str(leading(group)) for group in groups]}
+        return {"parts": numbers}
 
     def _of_part(self, group: Sum, const: fmpq | None) -> int:
         """The number of the part that a group is; if it is the only one, the constant is its share."""
@@ -87,12 +87,13 @@ class Dissection:
             self.firsts.append(own)
         return self.numbers[key]
 
-    def cover(self, number: int, part: Part) -> float:
-        """The bound of a part, searched for when it is first asked for."""
+    def cover(self, number: int, part: Part) -> tuple[float, float]:
+        """The bound of a part and what is attained, searched for when it is first asked for."""
         if number not in self.covered:
             made = covering(part, self.tightness, self.wanted, self.effort)
             self.covered[number] = part, made
-        return self.covered[number][1].bound
+        found = self.covered[number][1]
+        return found.bound, found.attained
 
     def uncut(self) -> list[tuple[Part, list[list[Range]]]]:
         """The parts, each with its whole range for a cell."""
@@ -107,17 +108,6 @@ class Dissection:
     def complete(self) -> bool:
         """Whether every part was covered as tightly as asked."""
         return all(made.complete for _, made in self.covered.values())
-
-    def attained(self, outputs: Sequence[dict[str, Any]]) -> float:
-        """An error that is certainly taken; 0 where every error has several parts."""
-        found = [0.0]
-        for hint in outputs:
-            if len(hint.get("parts", ())) == 1:
-                factor = fmpq(*map(int, hint["factors"][0].split("/")))
-                found.append(
-                    self.covered[hint["parts"][0]][1].attained * size(factor) * (1 - 1e-15)
-                )
-        return max(found)
 
     def record(self) -> list[dict[str, Any]]:
         """The parts as a certificate tells them."""

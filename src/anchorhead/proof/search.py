@@ -27,8 +27,8 @@ ORDERS = {1: 16, 2: 12, 3: 8}
 NEAREST = 1.002
 """No bound need be nearer to what is attained than this, in order to be ``enough``."""
 
-FLOOR, LEAST = 1e-6, 1e-280
-"""Bounds below FLOOR of what is ``enough``, or of LEAST, are tight, whatever is attained."""
+FINEST, LEAST = 2.0**-96, 1e-280
+"""Bounds below FINEST of the size of what is compared, or LEAST, are tight, whatever is attained."""
 
 BATCH = 16
 """Cells that one worker is given at a time."""
@@ -91,50 +91,63 @@ class Covering:
 @dataclass
 class _Cell:
     box: list[Range]
-    axis: int = -1
+    bound: Bound
     below: tuple[_Cell, _Cell] | None = None
 
 
 class _Tree:
-    """Cells, the worst first."""
+    """Cells and their halves; of those that are not halved, the worst first.
 
-    def __init__(self, roots: Sequence[list[Range]]):
-        self.roots = [_Cell(box) for box in roots]
+    A cell gets both halves in one step, and the tree is what counts in the end: however the search is
+    interrupted, its leaves cover the roots.
+    """
+
+    def __init__(self, roots: Sequence[list[Range]], bounds: Sequence[Bound]):
+        self.roots = [_Cell(*pair) for pair in zip(roots, bounds, strict=True)]
         self.heap: list[tuple[float, int, _Cell]] = []
-        self.attained = 0.0
-        self.count = 0
+        self.attained, self.count = 0.0, 0
+        for cell in self.roots:
+            self.add(cell)
 
-    def add(self, cell: _Cell, bound: Bound) -> None:
+    def add(self, cell: _Cell) -> None:
         """Put a cell among the others."""
-        cell.axis = bound.axis
-        self.attained = max(self.attained, bound.lower)
-        heapq.heappush(self.heap, (-bound.upper, self.count, cell))
+        self.attained = max(self.attained, cell.bound.lower)
+        heapq.heappush(self.heap, (-cell.bound.upper, self.count, cell))
         self.count += 1
 
-    @staticmethod
-    def halved(taken: list, boxes: Sequence[list[Range]], bounds: Sequence[Bound]) -> list:
-        """Cells, each with its halves and their bounds."""
-        both = list(zip(boxes, bounds, strict=True))
-        return [(entry[2], both[2 * i], both[2 * i + 1]) for i, entry in enumerate(taken)]
+    def worst(self, goal: float, count: int) -> list[_Cell]:
+        """The worst cells that are above the goal, no longer among the others."""
+        found = []
+        while self.heap and len(found) < count and -self.heap[0][0] > goal:
+            found.append(heapq.heappop(self.heap)[2])
+        return found
 
-    def put(self, halved: tuple) -> None:
-        """Put the halves of a cell in its place; to do it twice does no harm."""
-        cell, *halves_ = halved
-        cell.below = _Cell(halves_[0][0]), _Cell(halves_[1][0])
-        for half, (_, bound) in zip(cell.below, halves_, strict=True):
-            self.add(half, bound)
+    def halve(self, cell: _Cell, left: _Cell, right: _Cell) -> None:
+        """Put the halves of a cell in its place."""
+        cell.below = left, right
+        self.add(left)
+        self.add(right)
 
     @property
     def bound(self) -> float:
-        """The largest bound of all cells."""
-        return -self.heap[0][0] if self.heap else math.inf
+        """The largest bound of the cells, none being halved just now."""
+        return -self.heap[0][0] if self.heap else 0.0
+
+    def leaves(self) -> list[_Cell]:
+        """The cells that are not halved."""
+        found, stack = [], list(self.roots)
+        while stack:
+            cell = stack.pop()
+            found += [cell] if cell.below is None else []
+            stack += cell.below or ()
+        return found
 
     def text(self, root: _Cell) -> str:
         """The tree below a root, as ``enclosure.cells.leaves`` reads it."""
         letters, stack = [], [root]
         while stack:
             cell = stack.pop()
-            letters.append("." if cell.below is None else str(cell.axis))
+            letters.append("." if cell.below is None else str(cell.bound.axis))
             stack += reversed(cell.below or ())
         return "".join(letters)
 
@@ -144,40 +157,34 @@ def covering(part: Part, tightness: float, enough: float, effort: Effort) -> Cov
 
     Stopped by its budget or by the user, it returns what is proven by then, marked incomplete.
     """
-    order = ORDERS.get(part.coordinates, 6)
-    evaluate = _Evaluation(part, order)
-    tree = _Tree(evaluate.cells.roots)
-    for root, bound in zip(tree.roots, evaluate.here([r.box for r in tree.roots]), strict=True):
-        tree.add(root, bound)
-    goal, taken, pending = math.inf, [], []
+    evaluate = _Evaluation(part, ORDERS.get(part.coordinates, 6))
+    roots = evaluate.cells.roots
+    tree, goal = _Tree(roots, evaluate.here(roots)), math.inf
     try:
         with evaluate:
-            while (
-                tree.bound > (goal := _goal(tree.attained, tightness, enough)) and not effort.spent
-            ):
-                taken = _worst(tree, goal, evaluate.batch)
-                boxes = [half for _, _, c in taken for half in halves(c.box, c.axis)]
-                bounds = evaluate.bounds(boxes)
-                pending, taken = tree.halved(taken, boxes, bounds), []
-                effort.budget -= len(boxes)
-                while pending:
-                    tree.put(pending.pop())
+            floor = FINEST * max(map(evaluate.cells.size, roots))
+            while tree.bound > (goal := max(_goal(tree.attained, tightness, enough), floor)):
+                if effort.spent:
+                    break
+                cells = tree.worst(goal, evaluate.batch)
+                boxes = [half for c in cells for half in halves(c.box, c.bound.axis)]
+                made = [_Cell(*pair) for pair in zip(boxes, evaluate.bounds(boxes), strict=True)]
+                for cell, left, right in zip(cells, made[::2], made[1::2], strict=True):
+                    tree.halve(cell, left, right)
+                effort.budget -= len(made)
                 effort.report(tree, goal)
     except KeyboardInterrupt:
         effort.interrupted = True
-    for entry in taken:  # those whose halves were never finished
-        entry[2].below = None
-        heapq.heappush(tree.heap, entry)
-    for halved in pending:
-        tree.put(halved)
+    cells = tree.leaves()
+    bound = max(cell.bound.upper for cell in cells)
     effort.report(tree, goal, last=True)
     return Covering(
-        order,
+        evaluate.order,
         tuple(tree.text(root) for root in tree.roots),
-        tuple(cell.box for _, _, cell in tree.heap),
-        tree.bound,
-        tree.attained,
-        tree.bound <= goal,
+        tuple(cell.box for cell in cells),
+        bound,
+        max(cell.bound.lower for cell in cells),
+        bound <= goal,
     )
 
 
@@ -186,14 +193,7 @@ def _goal(attained: float, tightness: float, enough: float) -> float:
     goal = tightness * attained
     if enough < goal:
         goal = max(enough, min(goal, NEAREST * attained))
-    return max(goal, FLOOR * min(enough, LEAST))
-
-
-def _worst(tree: _Tree, goal: float, count: int) -> list[tuple[float, int, _Cell]]:
-    worst = []
-    while tree.heap and len(worst) < count and -tree.heap[0][0] > goal:
-        worst.append(heapq.heappop(tree.heap))
-    return worst
+    return max(goal, LEAST)
 
 
 class _Evaluation:

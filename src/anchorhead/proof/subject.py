@@ -15,7 +15,7 @@ from anchorhead.domain import Box
 from anchorhead.enclosure.cells import Cells
 from anchorhead.enclosure.expressions import ONE
 from anchorhead.enclosure.parts import Part, Range
-from anchorhead.enclosure.reading import exact, read_target
+from anchorhead.enclosure.reading import entries_of, exact, read_target
 from anchorhead.errors import InputError, ShapeError
 from anchorhead.formula import Formula, NotTraceable, from_sympy, trace
 from anchorhead.network import Network
@@ -165,22 +165,22 @@ def _traced(
     if values is None:
         return made, ""
     X = box.sample(TRIED, seed=0)
-    told, meant = values(X), formula_values(made, X)
+    told, meant = values(X), formula_values(made, box, X)
     near = np.abs(told - meant) <= AGREE * np.maximum(np.abs(told), np.abs(told).mean())
     if meant.shape != told.shape or not near.all():
         return None, "it answers symbols and numbers differently"
     return made, ""
 
 
-def formula_values(formula: Formula, X: np.ndarray) -> np.ndarray:
+def formula_values(formula: Formula, box: Box, X: np.ndarray) -> np.ndarray:
     """The values of a formula at points, as the checker reads it: points × outputs."""
     target = {"variables": formula.variables, "where": formula.where, "outputs": formula.outputs}
-    outputs = read_target(target)[0]
+    ends = [(exact(low), exact(high)) for low, high in zip(box.low, box.high, strict=True)]
+    outputs = read_target(target, entries_of(ends))[0]
     forms = tuple(((i, ONE),) for i in range(X.shape[1]))
     columns = []
     for s in outputs:
-        box = [(exact(x), exact(x)) for x in X[0]]
-        cells = Cells(Part(s, tuple(box), forms), 1)
+        cells = Cells(Part(s, tuple(ends), forms), 1)
         ranges = (cells.range_over([(exact(x), exact(x)) for x in row]) for row in X)
         columns.append([float(low) for low, _ in ranges])
     return np.array(columns).T
@@ -188,9 +188,9 @@ def formula_values(formula: Formula, X: np.ndarray) -> np.ndarray:
 
 def require_defined(found: Subject) -> None:
     """Refuse a target that has no value, or an infinite one, somewhere on the domain."""
-    outputs, texts = read_target(found.record)
     low, high = found.box.low.ravel(), found.box.high.ravel()
     box = tuple((exact(a), exact(b)) for a, b in zip(low, high, strict=True))
+    outputs, texts = read_target(found.record, entries_of(box))
     forms = tuple(((i, ONE),) for i in range(len(box)))
     for s in outputs:
         where = _undefined(Part(s, box, forms))
