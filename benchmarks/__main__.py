@@ -12,7 +12,17 @@ import numpy as np
 
 import anchorhead
 from anchorhead.reproduce.__main__ import main as reproduce
-from benchmarks import convergence, functions, memory, plans, refinement, speed, windows
+from benchmarks import (
+    convergence,
+    functions,
+    memory,
+    plans,
+    proofs,
+    refinement,
+    speed,
+    supnorm,
+    windows,
+)
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -22,6 +32,8 @@ def main() -> None:
     sections = [
         ("Functions: the smallest network found", functions.table()),
         ("Convergence: the error against the number of anchors", convergence.table()),
+        ("Proofs: every function, and the theorems' instances", proofs.table()),
+        ("Proofs: beside Sollya's supnorm of a polynomial as accurate", supnorm.table()),
         ("Plans", plans.table()),
         ("Refinement: what each step gives", refinement.table()),
         ("The theorems", _theorems()),

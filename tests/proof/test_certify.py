@@ -100,9 +100,7 @@ class TestTheorems:
     def test_the_gates_own_bound(self):
         made = relu(1e-7)
         proof = certify(made.network, lambda x: np.maximum(x, 0), (-3, 2), tightness=1.0001)
-        assert (
-            made.error <= proof.approximation <= made.bound
-        )
+        assert made.error <= proof.approximation <= made.bound
 
 
 class TestTargets:

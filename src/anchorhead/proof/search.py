@@ -30,6 +30,10 @@ NEAREST = 1.002
 FINEST, LEAST = 2.0**-96, 1e-280
 """Bounds below FINEST of the size of what is compared, or LEAST, are tight, whatever is attained."""
 
+PATIENCE, STILL = 4, 0.9
+"""After so many halvings that each left more than this part unknown, a cell is left as it is: what is
+not known there, such as a form that rounding set apart from another, does not shrink with the cell."""
+
 BATCH = 16
 """Cells that one worker is given at a time."""
 
@@ -92,7 +96,13 @@ class Covering:
 class _Cell:
     box: list[Range]
     bound: Bound
+    stalled: int = 0
     below: tuple[_Cell, _Cell] | None = None
+
+    @property
+    def unknown(self) -> float:
+        """How far the bound is from what is attained in the cell."""
+        return self.bound.upper - self.bound.lower
 
 
 class _Tree:
@@ -110,10 +120,11 @@ class _Tree:
             self.add(cell)
 
     def add(self, cell: _Cell) -> None:
-        """Put a cell among the others."""
+        """Put a cell among the others, unless halving has long been of no use to it."""
         self.attained = max(self.attained, cell.bound.lower)
-        heapq.heappush(self.heap, (-cell.bound.upper, self.count, cell))
-        self.count += 1
+        if cell.stalled < PATIENCE:
+            heapq.heappush(self.heap, (-cell.bound.upper, self.count, cell))
+            self.count += 1
 
     def worst(self, goal: float, count: int) -> list[_Cell]:
         """The worst cells that are above the goal, no longer among the others."""
@@ -124,6 +135,9 @@ class _Tree:
 
     def halve(self, cell: _Cell, left: _Cell, right: _Cell) -> None:
         """Put the halves of a cell in its place."""
+        for half in (left, right):
+            still = half.bound.lower > 0 and half.unknown > STILL * cell.unknown
+            half.stalled = cell.stalled + 1 if still else 0
         cell.below = left, right
         self.add(left)
         self.add(right)

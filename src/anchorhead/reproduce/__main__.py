@@ -40,13 +40,15 @@ def rate_table(symbol: str, rate: Rate) -> str:
 
 def function_table(rows: Sequence[Compiled]) -> str:
     """A Markdown table of functions and the networks found for them."""
-    head = ("function", "error asked", "anchors", "sup error measured", "the paper's anchors")
+    head = ("function", "error asked", "anchors", "sup error measured", "bound proven")
+    head += ("the paper's anchors",)
     cells = [
         (
             row.function.name,
             f"{row.function.error:.0e}",
             f"{row.network.size.anchors}",
             f"{row.error:.2e}",
+            f"{row.proven:.2e}",
             f"{row.paper:.1e}",
         )
         for row in rows

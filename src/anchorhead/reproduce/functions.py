@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -40,12 +41,18 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """The network found for a function, its error measured, and the paper's number of anchors."""
+    """The network found for a function, its error measured and proven, and the paper's anchors."""
 
     function: Function
     network: Network
     error: float
     paper: float
+
+    @property
+    def proven(self) -> float:
+        """The bound of the network's certificate."""
+        made = self.network.certificate
+        return math.nan if made is None or made.bound is None else made.bound
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
