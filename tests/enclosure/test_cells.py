@@ -17,7 +17,7 @@ from anchorhead.enclosure.place import Place
 from anchorhead.enclosure.reading import UnreadableError, read_target
 from anchorhead.enclosure.series import exponents, precise
 from enclosure import texts
-from enclosure.sums import DIGITS, affine, rational, real, some_affine, value, x
+from enclosure.sums import DIGITS, affine, fraction, rational, real, some_affine, value, x
 
 SEEDS = st.integers(0, 10**6)
 NAMES = ["x", "y", "z"]
@@ -128,7 +128,7 @@ FORMULAS = [
     ("1/(x**2 + 0.01)", (-1, 1)),
     ("exp(-1/(x**2 + 0.01))*tanh(9*x)", (-1, 1)),
     ("erf(x) - erfc(x/2)", (-3, 3)),
-    ("gamma(x) - lgamma(x)", (fmpq(1, 2), 4)),
+    ("gamma(x) - lgamma(x)", (fmpq(5, 2), 3)),
     ("x*y - y**2", (-1, 2), (0, 3)),
     ("max(x + y, 0)", (-1, 1), (-1, 1)),
     ("max(x, y, 0)", (-1, 1), (-1, 1)),
@@ -161,9 +161,9 @@ def test_bounds_hold_at_many_points_and_lower_bounds_are_attained(case, order):
         assert max(map(abs, taken)) <= bound.upper
         if bound.lower > max(map(abs, taken)):
             assert bound.lower <= largest_on_grid(cells, at, root)
-        low, high = (real(end.fmpq()) for end in cells.range_over(root))
         with mpmath.workdps(50):
-            slack = mpmath.mpf(10) ** -30
+            low, high = (real(end.fmpq()) for end in cells.range_over(root))
+            slack = mpmath.mpf(10) ** -45 * (1 + abs(low) + abs(high))
             assert all(low - slack <= v <= high + slack for v in taken)
 
 
@@ -204,19 +204,32 @@ def test_cells_begin_and_end_at_kinks():
     ]
 
 
-@pytest.mark.xfail(
+NARROW = pytest.mark.xfail(
     reason="next to a kink at no dyadic number the ball of the head holds 0, and nothing is known",
     strict=True,
 )
+
+
 @pytest.mark.parametrize(
-    "kinked", ["max(x - 1/3, 0)", "max(3*x - 1, 0)", "abs(x - 1/3)", "max(0.1*x - 0.07, 0)"]
+    "kinked",
+    [
+        "max(x - 1/4, 0)",
+        "abs(3*x - 1.5)",
+        *(
+            pytest.param(kinked, marks=NARROW)
+            for kinked in ("max(x - 1/3, 0)", "max(3*x - 1, 0)", "abs(x - 1/3)", "max(x - 0.7, 0)")
+        ),
+    ],
 )
 def test_between_kinks_a_function_is_as_smooth_as_its_formulas(kinked):
-    cells = cells_of(f"sin({kinked}) - {kinked}", (0, 1), order=8)
-    at = [abs(math.sin(h) - h) for h in (1 / 3, 2 / 3, 1, 2)]
+    s = read(f"sin({kinked}) - {kinked}")
+    cells = Cells(whole(s, [(ZERO, ONE)]), 8)
+    assert len(cells.roots) == 2
     for root in cells.roots:
-        upper = cells.error(root).upper
-        assert upper < 1e-12 or min(abs(upper - true) for true in at) < 0.001
+        assert (
+            cells.error(root).upper
+            < 1.01 * largest_on_grid(cells, lambda point: value(s, point), root) + 1e-9
+        )
 
 
 TIES = [
@@ -524,10 +537,7 @@ def test_what_no_float_holds_is_infinite_and_nobody_is_warned(formula):
 @settings(max_examples=40)
 def test_a_box_without_width_has_the_value_there(seed):
     rng, draw = np.random.default_rng(seed), random.Random(seed)
-    variables = int(rng.integers(1, 4))
-    formula = FORMULAS[draw.randrange(len(FORMULAS))]
-    formula, *box = formula
-    variables = len(box)
+    formula, *box = FORMULAS[draw.randrange(len(FORMULAS))]
     point = [fmpq(a) + (fmpq(b) - fmpq(a)) * fmpq(int(rng.integers(0, 65)), 64) for a, b in box]
     cells = cells_of(formula, *((c, c) for c in point))
     assert cells.roots == [[(c, c) for c in point]]
@@ -536,8 +546,19 @@ def test_a_box_without_width_has_the_value_there(seed):
         bound = cells.error(cells.roots[0])
         assert abs(true) <= bound.upper <= abs(true) * (1 + 1e-11) + 1e-18
         low, high = (real(end.fmpq()) for end in cells.range_over(cells.roots[0]))
-        assert low - 1e-40 <= true <= high + 1e-40
+        assert low - 1e-36 <= true <= high + 1e-36
         assert high - low < 1e-18
+
+
+@pytest.mark.xfail(reason="of balls that overlap, _smaller and _larger take the first", strict=True)
+def test_ranges_of_products_hold_to_the_last_bit():
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        point = [fmpq(int(rng.integers(-60, 61)), int(rng.integers(1, 71))) for _ in range(2)]
+        point[1] = abs(point[1])
+        box = [(c, c) for c in point]
+        low, high = (fraction(end.fmpq()) for end in cells_of("x/(2 + y)", *box).range_over(box))
+        assert low <= fraction(point[0] / (2 + point[1])) <= high
 
 
 def test_halves_are_a_box():
