@@ -217,7 +217,12 @@ NARROW = pytest.mark.xfail(
         "abs(3*x - 1.5)",
         *(
             pytest.param(kinked, marks=NARROW)
-            for kinked in ("max(x - 1/3, 0)", "max(3*x - 1, 0)", "abs(x - 1/3)", "max(x - 0.7, 0)")
+            for kinked in (
+                "max(x - 1/3, 0)",
+                "max(3*x - 1, 0)",
+                "abs(x - 1/3)",
+                "max(0.3*x - 0.1, 0)",
+            )
         ),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 import anchorhead
 from anchorhead.enclosure.expressions import ONE
 from anchorhead.enclosure.parts import Part
-from anchorhead.enclosure.reading import exact, read_target
+from anchorhead.enclosure.reading import entries_of, exact, read_target
 from anchorhead.proof.search import Effort, covering
 from peers.sollya import AbsentError, Sollya, SollyaError, located, numbers
 
@@ -45,7 +45,7 @@ def enclosed(coefficients, f, budget=200_000):
     """Our bounds of sup |p − f|: attained, and proven."""
     p = " + ".join(f"{c!r}*x**{i}" for i, c in enumerate(coefficients) if c)
     target = {"variables": ["x"], "where": [], "outputs": [f"{p} - {f}"]}
-    (error,), _ = read_target(target)
+    (error,), _ = read_target(target, entries_of([(exact(-1.0), exact(1.0))]))
     part = Part(error, ((exact(-1), exact(1)),), (((0, ONE),),))
     found = covering(part, 1 + 2**-7, math.inf, Effort(budget))
     return found.attained, found.bound

@@ -84,19 +84,18 @@ def load(path: str | os.PathLike[str]) -> Network:
     expected = description.get("weights")
     if expected != {"bytes": len(weights), "sha256": hashlib.sha256(weights).hexdigest()}:
         raise FileError(f"{place / WEIGHTS} was cut off or changed since it was saved; save again")
+    certificate = _certificate(place, description.get("certificate"))
     try:
         arrays = parse_weights(weights)
         layers = tuple(
             _rebuilt(layer, KINDS[layer["kind"]], arrays) for layer in description["layers"]
         )
-        network = Network(layers, _certificate(place, description.get("certificate")))
+        network = Network(layers, certificate)
         if [list(network.shape_in), list(network.shape_out)] != [
             description["shape_in"],
             description["shape_out"],
         ]:
             raise FileError("its layers have other shapes than it says")
-    except FileError:
-        raise
     except (AnchorheadError, SafetensorError, LookupError, TypeError, ValueError) as error:
         raise FileError(f"{place} does not describe a network ({error}); save again") from None
     except AttributeError:
@@ -115,7 +114,10 @@ def _certificate(place: Path, expected: Any) -> Certificate | None:
         raise FileError(f"{file} cannot be read ({error.strerror}); save again") from None
     if hashlib.sha256(text).hexdigest() != expected:
         raise FileError(f"{file} was cut off or changed since it was saved; save again")
-    return Certificate(text.decode())
+    try:
+        return Certificate(text.decode())
+    except ValueError as error:
+        raise FileError(f"{file} is no certificate ({error}); save again") from None
 
 
 def _place(path: Any) -> Path:
