@@ -201,7 +201,9 @@ def test_coordinates_are_the_variables_where_there_are_as_many():
 
 def test_coordinates_with_kinks_come_first():
     ridge = affine(0, 3, 1, 1)
-    error = plus(node("mul", node("sin", affine(0, 1, 2)), node("exp", ridge)), node("relu", ridge))
+    error = plus(
+        node("mul", node("sin", affine(0, 1, fmpq(1, 9))), node("exp", ridge)), node("relu", ridge)
+    )
     part = part_of(error, [(ZERO, ONE)] * 3)
     assert part.forms[0] == normal(ridge.lin)
     assert len(part.forms) == 2
@@ -308,6 +310,9 @@ def test_a_stage_is_a_function_of_its_inner_quantity(seed):
             assert mpmath.almosteq(direct, through, 1e-40, 1e-40)
 
 
+TWO = plus(node("sin", x(0)), node("sin", x(1)))
+
+
 def _real(q):
     return mpmath.mpf(int(q.p)) / int(q.q)
 
@@ -320,6 +325,8 @@ def _real(q):
         mix([x(0), x(1)], [Sum(ONE), Sum()]),
         mix([node("sin", x(0)), Sum()], [node("sin", x(1)), Sum()]),
         mix([plus(node("sin", x(0)), x(1)), x(1)], [x(0), Sum()]),
+        mix([TWO, Sum()], [plus(node("sin", x(0)), node("cos", x(1))), Sum()]),
+        mix([TWO, plus(TWO, x(0))], [Sum(ONE), Sum()]),
         node("relu", plus(node("sin", x(0)), node("sin", x(1)))),
     ],
 )

@@ -117,7 +117,13 @@ def _by_variable(
     parameters, most = _parameters(target)
     if count > 1 and len(parameters) == 1 and most != count and not parameters[0].startswith("*"):
         return lambda columns: target(np.stack(columns, axis=-1))
-    if names is not None and set(names) == set(parameters):
+    known = _by_name(target)
+    if names is not None and set(names) & known:
+        if not set(parameters) <= set(names) <= known:
+            raise InputError(
+                f"domain has the names {', '.join(names)} where target takes "
+                f"{', '.join(sorted(known))}; give the same names, or a list of pairs in its order"
+            )
         return lambda columns: target(**dict(zip(names, columns, strict=True)))
     return lambda columns: target(*columns)
 
@@ -138,6 +144,15 @@ def _parameters(target: Callable) -> tuple[list[str], int]:
         if p.default is p.empty
     ]
     return needed, len(placed)
+
+
+def _by_name(target: Callable) -> set[str]:
+    """The arguments that a call may give by name."""
+    try:
+        found = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return set()
+    return {p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
 
 
 def _spread(count: int, variables: int) -> np.ndarray:

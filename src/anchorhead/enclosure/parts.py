@@ -81,7 +81,8 @@ def separated(error: Sum) -> list[Sum]:
     """
     nodes = [(c, Sum(rest=((n, ONE),)), directions(Sum(rest=((n, ONE),)))) for n, c in error.rest]
     items = [(set(forms), [(c, s)]) for c, s, forms in nodes if forms]
-    items += [({normal(error.lin)}, [(ONE, Sum(lin=error.lin))])] if error.lin else []
+    looked_at = [form for forms, _ in items for form in sorted(forms)]
+    items += [({normal(lin)}, [(ONE, Sum(lin=lin))]) for lin in _shared_out(error.lin, looked_at)]
     lines: list[tuple[set[Form], list[tuple[fmpq, Sum]]]] = []
     for forms, terms in items:
         if len(forms) == 1:
@@ -107,6 +108,25 @@ def separated(error: Sum) -> list[Sum]:
     fixed = [(c, s) for c, s, forms in nodes if not forms]
     found = [terms for _, terms in lines + merged] or ([[]] if fixed else [])
     return [combine(terms + fixed * (i == 0)) for i, terms in enumerate(found)]
+
+
+def _shared_out(lin: Form, forms: Iterable[Form]) -> list[Form]:
+    """A linear form as multiples of those given, as far as it goes, and the rest of it."""
+    basis: list[Form] = []
+    for form in forms:
+        if rank([*basis, form]) > len(basis):
+            basis.append(form)
+    if not (lin and basis):
+        return [lin] if lin else []
+    columns = sorted({i for form in (*basis, lin) for i, _ in form})
+    B = fmpq_mat([[dict(form).get(i, ZERO) for i in columns] for form in basis])
+    row = fmpq_mat([[dict(lin).get(i, ZERO) for i in columns]])
+    shares = row * B.transpose() * (B * B.transpose()).inv()
+    parts = [combine([(shares[0, a], Sum(lin=form))]).lin for a, form in enumerate(basis)]
+    rest = combine([(ONE, Sum(lin=lin)), *((-ONE, Sum(lin=part)) for part in parts)]).lin
+    if rest and max(abs(c) for _, c in rest) > ROUNDED * max(abs(c) for _, c in lin):
+        return [lin]
+    return [form for form in (*parts, rest) if form]
 
 
 def over(form: Form, box: Sequence[Range]) -> Range:

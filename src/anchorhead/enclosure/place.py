@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 from flint import arb, arb_series, fmpq
 
 from anchorhead.enclosure.expressions import Node, Sum
 from anchorhead.enclosure.mixture import UNIT, Grid, Pair, gridded, mixture
-from anchorhead.enclosure.parts import Range
+from anchorhead.enclosure.parts import Range, over
 from anchorhead.enclosure.series import Jet, Series, finite, function
 
 __all__ = ["Numbers", "Place", "Program", "alone"]
@@ -132,7 +133,7 @@ class Place:
             times = int(n.args[1].const.p)
             return _raised_to(P, times), _raised_to(R, times)
         if n.kind in ("relu", "abs"):
-            low, high = self.range_of(args[0])
+            low, high = self._head(n)
             if low >= 0:
                 return P, R
             if high <= 0:
@@ -147,13 +148,21 @@ class Place:
             return P, R
         return function(n.kind, P), function(n.kind, R)
 
+    def _head(self, n: Node) -> tuple[Any, Any]:
+        """Between which numbers the first argument stays, exactly where it is affine."""
+        head = n.args[0]
+        if head.rest:
+            return self.range_of(self.args[n][0])
+        low, high = over(head.lin, self.box)
+        return head.const + low, head.const + high
+
     def _undetermined(self) -> tuple[Series, Series]:
         nothing = self._constant(arb.nan())
         return nothing, nothing
 
     def _chosen(self, n: Node, args: list) -> tuple[Series, Series]:
         """The branch that holds on the cell; a cut at its end is a cell of its own."""
-        low, high = self.range_of(args[0])
+        low, high = self._head(n)
         head, axis = n.args[0], n.args[0].lin[0][0] if n.args[0].lin else 0
         shared = alone(head, axis) and -head.const / head.lin[0][1] in self.program.cuts[axis]
         shared = shared and self.half[axis] != 0
@@ -212,12 +221,10 @@ class Place:
             ends = [
                 a * b for a in self.range_of(args[0], depth) for b in self.range_of(args[1], depth)
             ]
-            known = all(end.is_finite() for end in ends)
-            return (
-                (reduce(_smaller, ends).lower(), reduce(_larger, ends).upper())
-                if known
-                else nothing
-            )
+            if not all(end.is_finite() for end in ends):
+                return nothing
+            least, most = [end.lower() for end in ends], [end.upper() for end in ends]
+            return reduce(_smaller, least), reduce(_larger, most)
         even = n.kind == "pow" and int(n.args[1].const.p) % 2 == 0
         if not (even or n.kind in MONOTONE or n.kind in ("relu", "abs", "power", "inv")):
             return nothing

@@ -72,6 +72,11 @@ def read_target(
 ) -> tuple[list[Sum], dict[Node, str]]:
     """A target's outputs as expressions, its variables being these, and the text of each node."""
     names = dict(zip(target["variables"], entries, strict=True))
+    every = [*target["variables"], *(name for name, _ in target["where"])]
+    if len(set(every)) < len(every) or not set(every).isdisjoint((*UNARY, "min", "max", "pi")):
+        raise UnreadableError(
+            f"the target's names {every} are not all different, or stand for others"
+        )
     texts: dict[Node, str] = {}
     for name, text in target["where"]:
         names[name] = read(text, names, texts)

@@ -153,7 +153,10 @@ def function(kind: str, g: Series) -> Series:
     }
     if kind in slopes:  # h(g) = h(g_0) + ∫ h′(g) g′
         return (slopes[kind]() * g.derivative()).integral() + getattr(g[0], kind)()
-    return getattr(g, kind)()
+    try:
+        return getattr(g, kind)()
+    except (ValueError, ZeroDivisionError):  # the inverse of exactly 0
+        return arb_series([arb.nan()])
 
 
 def finite(g: Series) -> bool:

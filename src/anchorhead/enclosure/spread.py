@@ -66,7 +66,9 @@ class Dtype(NamedTuple):
     def lost(self, weights: np.ndarray) -> np.ndarray:
         """How far the dtype's numbers are from these."""
         with np.errstate(over="ignore"):
-            return np.abs(weights.astype(self.name).astype(float) - weights)
+            stored = weights.astype(self.name).astype(float)
+        stored = np.where(np.abs(stored) < self.tiny, 0.0, stored)  # some machines do so
+        return np.abs(stored - weights)
 
 
 def mapped(X: Spread, W: np.ndarray | None, kind: Dtype) -> Spread:
@@ -80,7 +82,7 @@ def mapped(X: Spread, W: np.ndarray | None, kind: Dtype) -> Spread:
     count = np.maximum((A > 0).sum(axis=0) - 1, 0) + inexact.any(axis=0)
     size = X.size @ A
     err = X.err @ A + X.size @ kind.lost(W) + kind.gamma(count) * size + kind.held(size)
-    err = err + kind.tiny * ((A > 0) & (A != 1)).sum(axis=0)
+    err = err + 2 * kind.tiny * ((A > 0) & ((A != 1) | (count > 0))).sum(axis=0)
     return Spread(X.mid @ W, X.far @ A + (len(W) + 8) * 2.0**-52 * size, err * SLACK)
 
 
@@ -151,6 +153,7 @@ def mixed(
     err = err + 3 * kind.unit * mass + 2 * len(scores[0]) * kind.tiny * (1 + widest)
     err = err + (2 * kind.unit * widest if windows else 0)
     err = err + kind.held(widest + values.size.max(axis=-2))
+    err = err + np.where(np.isfinite(wrong).all(axis=1), 0.0, np.inf)[:, None]
     return Spread(mid, away + 2.0**-40 * mass, err * SLACK)
 
 

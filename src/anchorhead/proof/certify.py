@@ -12,6 +12,7 @@ from typing import Any
 from anchorhead.enclosure.rounding import rounding
 from anchorhead.errors import (
     InputError,
+    PrecisionError,
     SizeError,
     require_choice,
     require_integer,
@@ -131,9 +132,15 @@ def _proven(
     approximation = max(bounds) if all(b < math.inf for b in bounds) else math.inf
     rounded = rounding(network, claim.arrays, claim.box, made.cells(), dtype)
     bound = upward([approximation, rounded])
+    if approximation < math.inf and not rounded < math.inf:
+        raise PrecisionError(
+            f"dtype is {dtype}, whose numbers the network's overflow on this domain; scale the "
+            f"variables, or use a wider dtype"
+        )
     if not bound < math.inf:
         raise SizeError(
-            "budget was spent before there was a finite bound; give a larger one, or a smaller domain"
+            "budget was spent before there was a finite bound; give a larger one, or a domain on which "
+            "the target is smaller"
         )
     record = {
         "kind": "proven",

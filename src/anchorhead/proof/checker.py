@@ -242,6 +242,7 @@ class Account:
             )
         left, terms = error.const, []
         for group, number in zip(groups, hint["parts"], strict=True):
+            self._require(number)
             factor = leading(group)
             left -= factor * self.shares[number]
             bound, lower = self._of_part(combine([(ONE / factor, group)]), number)
@@ -275,6 +276,7 @@ class Account:
         to the target's.
         """
         found, slope, number = stage(error), fmpq(*map(int, hint["slope"])), hint["outer"]
+        self._require(number)
         if found is None or slope == 0:
             raise RefusedError("the certificate sees a stage where there is none")
         node, coefficient, g = found
@@ -293,6 +295,10 @@ class Account:
             raise RefusedError("a stage has no values")
         outer = plus(of_one_number(node, coefficient, g, slope), share)
         return upward([inner, self.cover(number, Part(outer, (root,), ()))[0]])
+
+    def _require(self, number: Any) -> None:
+        if type(number) is not int or not 0 <= number < len(self.shares):
+            raise RefusedError(f"{number!r} is no part's number")
 
     def _range(self, s: Sum) -> tuple[arb, arb]:
         """Numbers between which a sum stays over the box."""

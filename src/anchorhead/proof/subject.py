@@ -94,12 +94,25 @@ def _of_function(target: Callable, domain: Any) -> Subject:
         known = given(target, domain)
     except InputError:
         box = box_of(domain)
+        if not _wants_balls(target, box):
+            raise
         made, _ = _traced(lambda columns: target(*columns), box, None, None)
         if made is None:
             raise
         return Subject(made, "", None, box)
     made, why = _traced(known.call, known.box, known.names, known.values)
     return Subject(made, why, known.values, known.box)
+
+
+def _wants_balls(target: Callable, box: Box) -> bool:
+    """Whether a function fails on numbers for want of a method that balls and symbols have."""
+    try:
+        target(*(float(x) for x in (box.low + box.high) / 2))
+    except AttributeError:
+        return True
+    except Exception:  # whatever a user's function may raise
+        return False
+    return False
 
 
 def _of_sequences(network: Network, target: Any, box: Box) -> Subject:
