@@ -132,7 +132,9 @@ def test_quantities_are_named_in_order():
 def test_variables_are_the_entries_given():
     s = affine(1, 2, 3)
     assert read("x*y", entries=[s, Sum(fmpq(5))]) == read("5*(1 + 2*x + 3*y)")
-    assert read("pi*x", names=["pi", "x"]) == read("x*y")  # names of variables come first
+    for names in (["pi", "x"], ["x", "x"], ["sin", "x"], ["x", "max"]):
+        with pytest.raises(UnreadableError, match="names"):
+            read("x", names=names)
     with pytest.raises(ValueError, match="zip"):
         read("x", entries=[x(0)])
 

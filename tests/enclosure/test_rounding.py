@@ -519,9 +519,9 @@ def test_a_dtype_knows_its_numbers(dtype):
     assert kind.gamma(2**60) == math.inf
     weights = np.array([1.0, 0.1, 1e-42, 1e300, 0.0])
     with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(
-            kind.lost(weights), np.abs(weights.astype(dtype).astype(float) - weights)
-        )
+        held = weights.astype(dtype).astype(float)
+        held[np.abs(held) < np.finfo(dtype).tiny] = 0  # as on machines that flush to 0
+        np.testing.assert_array_equal(kind.lost(weights), np.abs(held - weights))
 
 
 @pytest.mark.parametrize("count", [100, 3000, 20000])

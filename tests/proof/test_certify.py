@@ -410,3 +410,44 @@ def test_proofs_take_no_longer_than_they_may():
             certify(network, function.of, function.domain, dtype=function.dtype)
             spent.append(time.process_time() - start)
         assert min(spent) < (2.0 if function.kinks else 0.5)
+
+
+@pytest.mark.parametrize(
+    ("target", "domain"),
+    [
+        (lambda x, y: x + np.sin(y), [(-1, 1), (0, 2)]),
+        (lambda x, y: 0.3 * x + np.sqrt(y), [(0, 1), (0.1, 1)]),
+        (lambda x, y, z: x + y + np.sin(z), [(-1, 1), (-1, 1), (0, 2)]),
+        (lambda x, y: (x + np.sin(y), x - y), [(-1, 1), (0, 2)]),
+    ],
+)
+def test_a_plane_that_is_added_costs_nothing(target, domain):
+    """What is left of x after rounding, 1e-14 x, must not tear what depends on y apart."""
+    network = anchorhead.compile(target, domain, 1e-2)
+    assert network.certificate.bound <= 1e-2
+    assert check(network.certificate, network)
+
+
+class TestHonesty:
+    def test_a_function_of_all_its_points_is_no_formula(self, sine):
+        for target in (lambda x: x - np.mean(x), lambda x: np.sin(3 * x) * len(x)):
+            with pytest.raises(InputError, match="other points"):
+                certify(sine, target, (-1, 1))
+
+    def test_names_are_bound_to_the_arguments_of_that_name(self):
+        def target(y, x=0.0):
+            return 3 * x + np.sin(y)
+
+        network = anchorhead.compile(target, {"x": (-1, 1), "y": (0, 2)}, 1e-2)
+        assert abs(network([[0.5, 1.5]])[0, 0] - target(1.5, 0.5)) <= network.certificate.bound
+        assert network.certificate.target == "3*x + sin(y)"
+        with pytest.raises(InputError, match=r"names q, y .* takes x, y"):
+            certify(network, target, {"q": (-1, 1), "y": (0, 2)})
+
+    def test_a_dtype_that_overflows_is_named(self):
+        scaled = [
+            anchorhead.Linear((None, 1), (None, 1), (anchorhead.Term(features=np.array([[c]])),))
+            for c in (2.0**100, 2.0**-100)
+        ]
+        with pytest.raises(InputError, match="float32"):
+            certify(anchorhead.Network(tuple(scaled)), lambda x: x, (0, 2.0**30), dtype="float32")
